@@ -24,6 +24,21 @@ type Story struct {
 	Cause  string // as the people closed it; "" while they did not
 	Fix    string
 	By     string
+	// Answers are what people say to the whys that no log answers, by question.
+	Answers map[string]Said
+	// Tasks are the action items as the team keeps them; nil: it has not begun to.
+	Tasks []TeamTask
+	// Tests are what people found out about other causes.
+	Tests []string
+}
+
+// Said is an answer of a person.
+type Said struct{ Text, By string }
+
+// TeamTask is an action item with its owner and state.
+type TeamTask struct {
+	Text, Owner, Due string
+	Done             bool
 }
 
 // Phase is a part of the investigation.
@@ -56,7 +71,18 @@ type whyLevel struct {
 	Open             bool   // for people to answer
 }
 
-type actionItem struct{ Text, Owner, Due string }
+type actionItem struct {
+	Text, Owner, Due string
+	Done             bool
+}
+
+// Box is how the item is ticked in text.
+func (a actionItem) Box() string {
+	if a.Done {
+		return "[x]"
+	}
+	return "[ ]"
+}
 
 // How much a post-mortem shows: it is one page.
 const (
@@ -89,9 +115,16 @@ func postmortemOf(r *incident.Report, s Story) *postmortem {
 		p.Phases = append(p.Phases, pair{flat(ph.Name), minutes(ph.Took)})
 	}
 	p.whys(v)
+	p.answered(s)
 	p.roots(v, s)
 	p.lessons(v)
 	p.actions(v)
+	if s.Tasks != nil {
+		p.Actions = nil
+	}
+	for _, t := range s.Tasks {
+		p.Actions = append(p.Actions, actionItem{sentence(flat(t.Text)), flat(t.Owner), flat(t.Due), t.Done})
+	}
 	p.evidence(v)
 	return p
 }
@@ -228,6 +261,16 @@ func (p *postmortem) whys(v *view) {
 	}
 }
 
+// answered puts people's answers under their questions, marked as theirs.
+func (p *postmortem) answered(s Story) {
+	for i := range p.Whys {
+		w := &p.Whys[i]
+		if said, ok := s.Answers[w.Question]; ok && w.Open {
+			w.Answer, w.Open = sentence(flat(said.Text))+" (said by "+flat(said.By)+")", false
+		}
+	}
+}
+
 // places names the first lines of a piece of evidence.
 func places(list []incident.Evidence) string {
 	const most = 2
@@ -261,6 +304,9 @@ func (p *postmortem) roots(v *view, s Story) {
 		if l.Role == incident.Trigger {
 			p.Roots = append(p.Roots, pair{"Contributing", sentence(flat(l.Statement))})
 		}
+	}
+	for _, t := range s.Tests {
+		p.Roots = append(p.Roots, pair{"Tested", sentence(flat(t))})
 	}
 	if s.Cause != "" {
 		p.Roots = append(p.Roots, pair{"Cause on closing", sentence(flat(s.Cause)) + by(s)})
@@ -325,11 +371,11 @@ func (p *postmortem) actions(v *view) {
 		if a.When == "next-time" { // what is switched on in the job
 			who = capital(ownerText(""))
 		}
-		p.Actions = append(p.Actions, actionItem{sentence(flat(a.Text)), who, dues[a.When]})
+		p.Actions = append(p.Actions, actionItem{sentence(flat(a.Text)), who, dues[a.When], false})
 	}
 	for _, w := range p.Whys {
 		if w.Open {
-			p.Actions = append(p.Actions, actionItem{"Answer why " + strconv.Itoa(w.N) + ": " + w.Question, "TBD", "at the review"})
+			p.Actions = append(p.Actions, actionItem{"Answer why " + strconv.Itoa(w.N) + ": " + w.Question, "TBD", "at the review", false})
 			break
 		}
 	}
@@ -395,7 +441,7 @@ func Postmortem(w io.Writer, r *incident.Report, s Story) error {
 		m.f("| done | what | owner | due |\n|---|---|---|---|\n")
 	}
 	for _, a := range p.Actions {
-		m.f("| [ ] | %s | %s | %s |\n", esc(a.Text), esc(a.Owner), esc(a.Due))
+		m.f("| %s | %s | %s | %s |\n", a.Box(), esc(a.Text), esc(a.Owner), esc(a.Due))
 	}
 	if len(p.Evidence) > 0 {
 		m.heading("Evidence")

@@ -178,6 +178,7 @@ type Notice struct {
 	Rerun     *incident.Rerun     // the run with the fix, compared with this one
 	Tests     []isolate.Test      // that are new in the search for a culprit
 	Found     *isolate.Finding    // how that search ended
+	Due       int                 // the task that is due, from 1; 0 = none
 }
 
 // Store keeps investigations: a snapshot of each and an append-only ledger.
@@ -281,6 +282,8 @@ type Investigation struct {
 	// JobTell is left for whoever decides that.
 	Held    bool
 	Outcome *Outcome
+	// Work is what people do beside: which causes they tested, what they answered, who does what.
+	Work Work
 	// Lessons are what earlier cases say helped, in sentences, as of the last report.
 	Lessons []string
 	// Fix is what people did about it, as far as they said; nil while nobody did.

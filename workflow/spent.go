@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"fmt"
 	"time"
 
 	"faultline/messages"
@@ -64,5 +65,28 @@ func StoryOf(inv Investigation, ledger []Entry) messages.Story {
 	if f := inv.Fix; f != nil && s.Fix == "" {
 		s.Fix, s.By = redact.String(f.Text), f.By
 	}
+	inv.Work.tell(&s)
 	return s
+}
+
+// tell adds what people did to the story of an incident.
+func (w *Work) tell(s *messages.Story) {
+	s.Answers = map[string]messages.Said{}
+	for _, y := range w.Whys {
+		if y.By != "" {
+			s.Answers[y.Question] = messages.Said{Text: redact.String(y.Answer), By: y.By}
+		}
+	}
+	for _, t := range w.Tasks {
+		due := t.When
+		if !t.Due.IsZero() {
+			due = t.Due.Format(time.DateOnly)
+		}
+		s.Tasks = append(s.Tasks, messages.TeamTask{Text: redact.String(t.Text), Owner: t.Owner, Due: due, Done: !t.Done.IsZero()})
+	}
+	for _, c := range w.Causes {
+		if c.By != "" {
+			s.Tests = append(s.Tests, redact.String(fmt.Sprintf("%s: %s, said by %s. %s", c.Title, c.State, c.By, c.Text)))
+		}
+	}
 }

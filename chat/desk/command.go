@@ -41,6 +41,7 @@ var usages = []usage{
 	{"fixes F-12", "what helps against this failure, at what risk, how to check it, and what worked in this channel's cases"},
 	{"fixed F-12 halved the batch", "say what fixed it; I compare the job's next run and say whether it worked. A job ID after the case compares that run"},
 	{"isolate F-12", "narrow the fault down to a node or link by tests that you run; add the command that shows it"},
+	{"work F-12", "causes to test, five whys, action items; then `work F-12 h1 contradicts …`, `w4 because …`, `a2 me 2026-12-01`, `a2 done`, `add …`"},
 	{"postmortem F-12", "one page for the team: impact, timeline, five whys, action items"},
 	{"help", "this"},
 }
@@ -155,6 +156,8 @@ func (a *act) command(ctx context.Context, o order, inv workflow.Investigation) 
 		return a.fixed(ctx, inv, o)
 	case "isolate":
 		return a.isolate(ctx, inv, o)
+	case "work":
+		return a.work(ctx, inv, o)
 	case "postmortem":
 		return a.postmortem(ctx, inv)
 	case "dispute":

@@ -51,6 +51,9 @@ func (c *Composer) Compose(ctx context.Context, inv *workflow.Investigation, n w
 	if err := c.questionsAsked(ctx, d); err != nil {
 		return nil, err
 	}
+	if n.Due > 0 {
+		d.due()
+	}
 	if n.Rest != nil {
 		d.thread(fmt.Sprintf("rest-%d", inv.Version+1), messages.RestPost(n.Rest.Open(), nextSteps(n.Rest)))
 		d.about("rest")

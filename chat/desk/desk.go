@@ -243,6 +243,7 @@ const busyWait = 2 * time.Second
 type change struct {
 	notice workflow.Notice // questions that were answered
 	posts  []workflow.Post
+	jobs   []workflow.Job
 	entry  string // for the ledger
 	answer string
 	none   bool // nothing is changed: only the answer
@@ -272,7 +273,7 @@ func (a *act) change(ctx context.Context, id string, alter func(inv *workflow.In
 		return err
 	}
 	err = a.Store.Save(ctx, workflow.Change{
-		Investigation: &inv, Posts: append(posts, p), Done: a.lease,
+		Investigation: &inv, Posts: append(posts, p), Jobs: c.jobs, Done: a.lease,
 		Entries: []workflow.Entry{{At: a.Now(), Kind: "answer", Actor: a.in.User, Text: c.entry}},
 	})
 	if errors.Is(err, workflow.ErrConflict) {

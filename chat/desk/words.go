@@ -75,6 +75,18 @@ const (
 	isolateOutcome  situation = "isolate-outcome"   // what was typed
 	isolateJobOpen  situation = "isolate-job-open"  // job, test
 	isolateNoted    situation = "isolate-noted"     // tests and outcomes
+	workShown       situation = "work-shown"        // investigation
+	workWhat        situation = "work-what"         // command, investigation
+	workNone        situation = "work-none"         // item, command, investigation
+	workState       situation = "work-state"        // results
+	workNoted       situation = "work-noted"        // item, result
+	workProven      situation = "work-proven"       // item
+	workAnswer      situation = "work-answer"       // command, investigation, number
+	workNext        situation = "work-next"         // number, next number, question
+	workLast        situation = "work-last"         // number, investigation
+	workTask        situation = "work-task"         // number, task
+	workDay         situation = "work-day"          // what was typed
+	workFoot        situation = "work-foot"         // command, investigation
 	postmortemMade  situation = "postmortem"        // investigation
 	postmortemNone  situation = "postmortem-none"   // investigation
 	disputed        situation = "disputed"
@@ -186,6 +198,7 @@ const (
 	threadCancelled  situation = "thread-cancelled"
 	threadExpired    situation = "thread-expired"     // person
 	threadHolding    situation = "thread-holding"     // messages an hour
+	threadDue        situation = "thread-due"         // person, number, task, day, investigation
 	threadFixBegun   situation = "thread-fix-begun"   // person, what
 	threadFixNext    situation = "thread-fix-next"    // job, case
 	threadFixClaimed situation = "thread-fix-claimed" // person, job, case
@@ -278,6 +291,18 @@ var texts = map[situation]string{
 	isolateJobOpen:  "I can't tell yet how job %s ended. Write `%s=pass` or `fail` yourself.",
 	isolateNoted:    "Noted: %s. What to run next is in the thread, once every test of the round has an outcome.",
 	fixElsewhere:    "Job %s is under investigation in another channel, so I can't compare it here.",
+	workShown:       "The open work is in the thread of %s.",
+	workWhat:        "I can't read that. Write `%[1]s work %[2]s` to list the work, then name an item: `h1 supports`, `w4 because …`, `a2 me 2026-12-01`, `a2 done`, or `add …`.",
+	workNone:        "There is no %s here. `%s work %s` lists the items.",
+	workState:       "How did the test end? Write one of `%s`, and what you saw.",
+	workNoted:       "Noted: %s is %s. If that changes the verdict, the thread says so.",
+	workProven:      "The logs already answer %s.",
+	workAnswer:      "Write the answer after the number: `%s work %s w%d because …`.",
+	workNext:        "Noted as your answer to w%d. Next is w%d: %s",
+	workLast:        "Noted as your answer to w%d. Every why has an answer; `postmortem %s` shows them.",
+	workTask:        "Noted. a%d: %s.",
+	workDay:         "%s isn't a day. Write it as 2026-12-01.",
+	workFoot:        "Write `%[1]s work %[2]s` and what you did: `h1 contradicts …`, `w4 because …`, `a2 me 2026-12-01`, `a2 done`, `add …`. On its day I remind the owner.",
 	postmortemMade:  "The post-mortem for %s is in its thread, where you can read and edit it.",
 	postmortemNone:  "%s has no report yet. Try again once it has a verdict.",
 	skipped:         "Continuing without the storage logs. The report will say that storage was not examined.",
@@ -388,6 +413,7 @@ var texts = map[situation]string{
 	threadCancelled:  "Cancelled by %s. I've stopped reading. Logs that arrive later reopen the case.",
 	threadHolding:    "I've reached my limit of %d automatic updates per hour. The case at the top of this thread stays up to date; the latest update will follow.",
 	threadExpired:    "%s, no logs arrived in time, so I stopped. Send them whenever you have them and I'll continue from here.",
+	threadDue:        "%s, a%d was due on %[4]s: %[3]s Tick it with `work %[5]s a%[2]d done`.",
 	threadFixBegun:   "%s says it's fixed. I'm waiting for the next run of this job to prove it.",
 	threadFixNext:    "Job %s (%s) is the next run of this job. When its report is ready, I compare it with this one.",
 	threadFixClaimed: "%s named job %s as the run with the fix (%s). When its report is ready, I compare it with this one.",

@@ -111,7 +111,7 @@ func (w *Workers) Run(ctx context.Context) error {
 		case i == w.Inbound+w.Analyses+1:
 			kinds = []string{workflow.JobOver, workflow.JobTell, workflow.JobFix}
 		case i == w.Inbound+w.Analyses:
-			kinds = []string{workflow.JobTimers, workflow.JobWatch, workflow.JobNext, workflow.JobArchive}
+			kinds = []string{workflow.JobTimers, workflow.JobWatch, workflow.JobNext, workflow.JobDue, workflow.JobArchive}
 		case i >= w.Inbound:
 			kinds = []string{workflow.JobRun}
 		}
@@ -240,6 +240,8 @@ func (w *Workers) do(ctx context.Context, l *workflow.Lease) (err error) {
 			w.Wake()
 		}
 		return err
+	case workflow.JobDue:
+		return again(w.Desk.Flow.TaskDue(ctx, l))
 	case workflow.JobTimers:
 		err = w.Timers.Tick(ctx)
 		if w.Watcher != nil {
