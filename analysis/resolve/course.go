@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"maps"
 	"math"
 	"strconv"
 	"sync"
@@ -123,8 +124,16 @@ func lossOf(text string) Loss {
 	return Loss{Value: v, Known: true, Finite: finite, Printed: text}
 }
 
+// linesOfBatch is how many lines, on the mean, state the same batch where it is a size: a count changes with every line, and so does
+// what is made of what there is.
+const linesOfBatch = 10
+
 // batchChanges are, by file, the places from which on another batch size is printed than before.
 func (f *Facts) batchChanges() map[string][]int64 {
+	lines := map[string]int{}
+	for _, c := range f.Courses {
+		lines[c.File] += len(c.Points)
+	}
 	out := map[string][]int64{}
 	last := map[string]float64{}
 	for i := range f.Obs.Numerics {
@@ -137,6 +146,7 @@ func (f *Facts) batchChanges() map[string][]int64 {
 		}
 		last[n.File] = n.Value
 	}
+	maps.DeleteFunc(out, func(file string, changes []int64) bool { return len(changes)*linesOfBatch > lines[file] })
 	return out
 }
 

@@ -18,10 +18,21 @@ type Neighbour struct {
 // beginsAround is how far from a moment a job may begin to be a neighbour of it: it allocates and loads first.
 const beginsAround = 300.0
 
-// Neighbours are the other jobs in the accounting that share a node with this one and began shortly before a moment, the nearest first.
+// Neighbours are the other jobs in the accounting that share a node with this one and began shortly before a moment, the nearest first. Of a
+// moment that is not known they are those that began while this job ran.
 func (f *Facts) Neighbours(m Moment) []Neighbour {
-	if f.book == nil || f.Accounting == nil || !m.Valid {
+	if f.book == nil || f.Accounting == nil {
 		return nil
+	}
+	around := func(began Moment) bool {
+		return began.T <= m.T+m.Unc+began.Unc && began.T >= m.T-m.Unc-beginsAround
+	}
+	if !m.Valid {
+		own := f.accounted(f.Accounting.Jobs[0].Start)
+		if !own.Valid {
+			return nil
+		}
+		around = func(began Moment) bool { return began.T > own.T }
 	}
 	ours := map[string]bool{}
 	for _, n := range f.Accounting.Nodes {
@@ -34,7 +45,7 @@ func (f *Facts) Neighbours(m Moment) []Neighbour {
 	var out []Neighbour
 	for _, r := range f.book.Records {
 		began := f.accounted(r.Start)
-		if r.Step != "" || mine[r.Job] || !began.Valid || began.T > m.T+m.Unc+began.Unc || began.T < m.T-m.Unc-beginsAround {
+		if r.Step != "" || mine[r.Job] || !began.Valid || !around(began) {
 			continue
 		}
 		c, ok := r.Cell("Start")

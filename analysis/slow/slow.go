@@ -28,9 +28,44 @@ var leaves = map[Class][]string{
 	Communication: {"all-grads-sync", "grads-all-reduce", "grads-reduce-scatter", "params-all-gather", "layernorm-grads-all-reduce", "embedding-grads-all-reduce",
 		"backward-params-all-reduce", "backward-layernorm-all-reduce", "backward-embedding-all-reduce", "backward-gather-model-params", "conditional-embedder-grads-all-reduce", "non-tensor-parallel-grads-all-reduce", "forward-recv", "forward-send", "backward-recv", "backward-send", "forward-send-forward-recv",
 		"forward-send-backward-recv", "backward-send-forward-recv", "backward-send-backward-recv", "forward-backward-send-forward-backward-recv", "bwd_allreduce", "backward_allreduce", "allreduce", "optimizer_allgather"},
-	Data:      {"batch-generator", "batch_generator", "batch_input", "data_time", "data-loader", "dataloader"},
+	Data:      {"batch-generator", "batch_generator", "batch_input", "data", "data-loader", "dataloader"},
 	Optimizer: {"optimizer", "step"},
 	Save:      {"save-checkpoint", "save_checkpoint", "save-checkpoint-non-persistent"},
+}
+
+// meters are the words by which hand-written loops call the time of a phase, and the name by which it is known here.
+var meters = map[string]string{
+	"data": "data", "dataloader": "data", "data_load": "data", "data_loading": "data", "data_wait": "data", "data_fetch": "data", "batch_load": "data", "loader": "data",
+	"fwd": "fwd", "forward": "fwd", "forward_pass": "fwd", "bwd": "bwd", "backward": "bwd", "backward_pass": "bwd", "compute": "compute",
+	"fwd_bwd": "forward-backward", "fwdbwd": "forward-backward", "forward_backward": "forward-backward",
+	"comm": "allreduce", "communication": "allreduce", "allreduce": "allreduce", "all_reduce": "allreduce", "grad_sync": "allreduce",
+	"opt": "optimizer", "optim": "optimizer", "optimizer": "optimizer", "optimizer_step": "optimizer", "opt_step": "optimizer",
+}
+
+// Meter says that a word names the phase of a step, whether or not a unit is printed behind it.
+func Meter(name string) bool {
+	_, ok := meters[plain(name)]
+	return ok
+}
+
+// usual is the name by which a phase is known here; the one that is printed, where it is no word of a hand-written loop.
+func usual(name string) string {
+	if _, ok := classes[name]; ok {
+		return name
+	}
+	if n, ok := meters[plain(name)]; ok {
+		return n
+	}
+	return name
+}
+
+// plain is a name in lower case without its group ("timing_s/") and without what says that it is a time.
+func plain(name string) string {
+	name = strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(name[strings.LastIndexByte(name, '/')+1:]))
+	for _, end := range []string{"_ms", "_s", "_sec", "_seconds", "_time"} {
+		name = strings.TrimSuffix(name, end)
+	}
+	return name
 }
 
 // parents hold others: they count where none of their parts is printed. What grew in them may be compute, or a wait.
@@ -75,7 +110,7 @@ const (
 type Growth struct {
 	Class  Class // "" where the phases do not decide
 	Share  float64
-	Phases []Phase // of the class, what grew most first
+	Phases []Phase // of the class, what grew most first; without one, a phase of no known kind by which the step grew
 	Flat   []Phase // of other classes that stayed as they were, the longest first
 	Spread Spread
 	// Waits is true where communication grew because ranks wait for what Class names.
@@ -99,7 +134,7 @@ func Decide(all []Phase, was, now float64, across bool) Growth {
 	t := total(list, was)
 	rise := now - was
 	if t.base == 0 || rise <= 0 {
-		return Growth{}
+		return Growth{Phases: unclassed(all, was, rise)}
 	}
 	share := t.grew / rise
 	if t.whole() {
@@ -109,7 +144,7 @@ func Decide(all []Phase, was, now float64, across bool) Growth {
 		return Growth{Class: Host, Flat: flat(list, Host)}
 	}
 	if share < explained {
-		return Growth{}
+		return Growth{Phases: unclassed(all, was, rise)}
 	}
 	g := t.first()
 	if g.Class == "" {
@@ -180,7 +215,8 @@ func (t *totals) unsure(g Growth) bool {
 	}
 	hidden := t.have[Communication] < little*t.base
 	return slices.ContainsFunc(g.Phases, func(p Phase) bool {
-		return p.Name == "forward-backward" || hidden && gathers[strings.TrimSuffix(p.Name, "_microstep")]
+		name := usual(p.Name)
+		return name == "forward-backward" || hidden && gathers[strings.TrimSuffix(name, "_microstep")]
 	})
 }
 
@@ -198,6 +234,7 @@ func scale(list []Phase, was float64) float64 {
 
 // ClassOf is the class of a phase; "" where its name is not known, or it holds others.
 func ClassOf(name string) Class {
+	name = usual(name)
 	if _, ok := parents[name]; ok {
 		return Compute
 	}
@@ -208,12 +245,25 @@ func ClassOf(name string) Class {
 func parts(all []Phase) []Phase {
 	names := map[string]bool{}
 	for i := range all {
-		names[all[i].Name] = true
+		names[usual(all[i].Name)] = true
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(p Phase) bool {
-		short, micro := strings.CutSuffix(p.Name, "_microstep")
-		return ClassOf(p.Name) == "" || ClassOf(p.Name) == Save || micro && names[short] || slices.ContainsFunc(parents[p.Name], func(n string) bool { return names[n] })
+		name := usual(p.Name)
+		short, micro := strings.CutSuffix(name, "_microstep")
+		return ClassOf(name) == "" || ClassOf(name) == Save || micro && names[short] || slices.ContainsFunc(parents[name], func(n string) bool { return names[n] })
 	})
+}
+
+// unclassed is the phase of a name that says nothing of its kind by which the step grew: the longest, which may hold others.
+func unclassed(all []Phase, was, rise float64) []Phase {
+	var out []Phase
+	for _, p := range all {
+		fits := p.Grew() >= explained*rise && p.Grew() <= rise/explained && p.MaxWas <= was
+		if ClassOf(p.Name) == "" && p.MaxIs >= grown*p.MaxWas && fits && (len(out) == 0 || p.Grew() > out[0].Grew()) {
+			out = []Phase{p}
+		}
+	}
+	return out
 }
 
 // top are the two classes that grew most.

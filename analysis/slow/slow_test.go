@@ -44,6 +44,8 @@ func TestDecide(t *testing.T) {
 		{"passes that gather shards", []Phase{short("fwd", 1, 2), short("bwd_inner", 2, 4), short("bwd_allreduce", 0.0001, 0.0001), short("step", 0.1, 0.1)}, 3.1, 6.1, false, "", 0, false},
 		{"timers of an old Megatron", []Phase{short("forward-compute", 0.03, 0.03), short("backward-compute", 0.04, 0.04), short("backward-params-all-reduce", 0.02, 0.06), short("backward-reduce-model-grads", 0.02, 0.06), short("optimizer", 0.02, 0.02)}, 0.12, 0.16, false, Communication, Unstated, false},
 		{"names that nobody knows", []Phase{short("frobnicate", 1, 9)}, 3, 11, true, "", 0, false},
+		{"words of a hand-written loop", []Phase{short("fwd_bwd_ms", 1, 1), short("comm_time", 1, 3), short("data time", 0.1, 0.1)}, 3, 5, false, Communication, Unstated, false},
+		{"groups in front of the words", []Phase{short("time/forward", 1, 1), short("time/dataloader", 1, 3), short("time/backward", 0.1, 0.1)}, 3, 5, false, Data, Unstated, false},
 		{"no growth", []Phase{phase("forward-compute", 1, 2)}, 3, 3, true, "", 0, false},
 	}
 	for _, tt := range tests {
@@ -53,5 +55,17 @@ func TestDecide(t *testing.T) {
 				t.Errorf("got %q, spread %d, waits %t; want %q, %d, %t", g.Class, g.Spread, g.Waits, tt.class, tt.spread, tt.waits)
 			}
 		})
+	}
+}
+
+// A phase whose name says nothing of its kind is told as it is printed, where the step grew by it.
+func TestAPhaseOfNoKnownKindIsNamed(t *testing.T) {
+	all := []Phase{short("timing_s/gen", 33, 75), short("timing_s/ref", 8, 8), short("timing_s/odd", 1, 3), short("timing_s/sum", 300, 700)}
+	g := Decide(all, 70, 112, false)
+	if g.Class != "" || len(g.Phases) != 1 || g.Phases[0].Name != "timing_s/gen" {
+		t.Errorf("got %+v", g)
+	}
+	if g := Decide(all[1:3], 70, 112, false); len(g.Phases) > 0 {
+		t.Errorf("of phases that do not explain it: %+v", g)
 	}
 }

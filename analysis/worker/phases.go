@@ -3,7 +3,8 @@ package worker
 import (
 	"bytes"
 	"slices"
-	"strings"
+
+	"faultline/analysis/line"
 )
 
 // PhaseReport is one report of how long the phases of a step took.
@@ -104,69 +105,18 @@ func readPhases(r *reader, rec *record) bool {
 	return len(rep.Times) > 0
 }
 
-// metered are the words that hand-written loops print in front of the time of a phase, with the phase's usual name.
-var metered = map[string]string{
-	"data": "data_time", "dataloader": "data_time", "data_load": "data_time", "data_wait": "data_time",
-	"fwd": "fwd", "forward": "fwd", "bwd": "bwd", "backward": "bwd", "compute": "compute",
-	"comm": "allreduce", "communication": "allreduce", "allreduce": "allreduce", "all_reduce": "allreduce", "all-reduce": "allreduce", "grad_sync": "allreduce",
-	"opt": "optimizer", "optim": "optimizer", "optimizer": "optimizer",
-}
-
-// meters reads the times of phases that a step line states: "time: 0.51  data_time: 0.02", "Data  0.301 ( 0.280)", "fwd 310ms | bwd 620ms | allreduce 420.5 ms".
-// A number counts with a fraction or with a unit: a whole one is a count.
+// meters reads the times of phases that a step line states, and the size of its batch: "time: 0.51  data_time: 0.02", "Data  0.301 ( 0.280)", "fwd 310ms | bwd 620ms | allreduce 420.5 ms".
 func (r *reader) meters(rec *record, text []byte) {
 	rep := PhaseReport{At: rec.At}
-	for i := 0; i < len(text); {
-		if !isWord(text[i]) {
-			i++
-			continue
-		}
-		end := i
-		for end < len(text) && (isWord(text[end]) || text[end] == '-') {
-			end++
-		}
-		word := text[i:end]
-		i = end
-		if len(word) > 20 || len(rep.Times) == mostPhases {
-			continue
-		}
-		name, ok := metered[phaseWord(word)]
-		if !ok {
-			continue
-		}
-		if seconds, ok := phaseValue(bytes.TrimPrefix(text[end:], []byte(" time")), bytes.HasSuffix(word, []byte("_ms"))); ok {
-			rep.Times = append(rep.Times, PhaseTime{Name: name, Max: seconds})
-		}
+	times := readTimings(text, true)
+	if last := &rec.writer.numeric; times.batch != nil && !bytes.Equal(times.batch, last.batch) {
+		last.batch = append(last.batch[:0], times.batch...)
+		emit(r, &r.obs.Numerics, Numeric{At: rec.At, Kind: NumericBatch, Step: line.Unknown, Value: finite(times.batch), Text: clip(times.batch)})
+	}
+	for _, t := range times.phases {
+		rep.Times = append(rep.Times, PhaseTime{Name: r.phaseName(string(t.name)), Max: t.value})
 	}
 	r.keepPhases(rep)
-}
-
-// phaseWord is a word in lower case, without what says that it is a time.
-func phaseWord(word []byte) string {
-	s := strings.ToLower(string(word))
-	for _, end := range []string{"_ms", "_s", "_sec", "_time"} {
-		s = strings.TrimSuffix(s, end)
-	}
-	return s
-}
-
-// phaseValue reads a time behind the word of a phase.
-func phaseValue(b []byte, inMillis bool) (seconds float64, ok bool) {
-	t := bytes.TrimLeft(b, " :=\t")
-	v := printed(t)
-	if len(v) == 0 || len(b)-len(t) > 8 || len(t) == len(b) || nonFinite(v) || v[0] == '-' {
-		return 0, false
-	}
-	unit := bytes.TrimPrefix(t[len(v):], []byte(" "))
-	millis := inMillis || bytes.HasPrefix(unit, []byte("ms"))
-	stated := millis || len(unit) > 0 && unit[0] == 's' && (len(unit) == 1 || !isWord(unit[1]))
-	if !stated && bytes.IndexByte(v, '.') < 0 {
-		return 0, false
-	}
-	if seconds = finite(v); millis {
-		seconds /= 1000
-	}
-	return seconds, true
 }
 
 // phases are the reports of one file so far.

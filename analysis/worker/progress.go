@@ -3,7 +3,9 @@ package worker
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"faultline/analysis/line"
 	"faultline/pattern"
@@ -29,14 +31,14 @@ type progressForm struct {
 	head, begins, below bool
 }
 
-// formGeneric is the form of all loops that no framework has written.
-const formGeneric = "generic"
-
 // belowHead is how many lines below the step its loss may stand.
 const belowHead = 256
 
-// headed is a step whose numbers follow.
-type headed struct{ step, total, line int64 }
+// headed is a step whose numbers follow, mostly on lines without a time of their own.
+type headed struct {
+	step, total, line int64
+	stamp             line.Stamp
+}
 
 var barLiterals = []string{"it/s,", "s/it,", "it/s]", "s/it]"}
 
@@ -91,9 +93,11 @@ var progressForms = []progressForm{
 		pattern: pattern.New(`Training  \[\s*(?P<step>\d+)/(?P<total>\d+)\]  eta: .*?\btotal_loss: (?P<loss>` + number + `)`)},
 	// OLMo and OLMo-core print a head with the step, Composer one with the batch; the numbers follow on lines of their own.
 	{form: "generic", head: true, literals: []string{"[step="}, pattern: pattern.New(`\[step=(?P<step>\d+)/(?P<total>\d+)[,\]]`)},
-	{form: "generic", head: true, literals: []string{"[batch="}, pattern: pattern.New(`(?:^\s*|\])\[batch=(?P<step>\d+)/(?P<total>\d+)\]:`)},
+	{form: "generic", head: true, literals: []string{"[batch="}, pattern: pattern.New(`(?:^\s*|[\]\s])\[batch=(?P<step>\d+)/(?P<total>\d+)\]:`)},
 	{form: "generic", below: true, literals: []string{"train/CrossEntropyLoss=", "train/CE loss=", "Train loss/train/total: "},
 		pattern: pattern.New(`^\s*(?:train/(?:CrossEntropyLoss|CE loss)=|Train loss/train/total: )(?P<loss>` + number + `)\s*$`)},
+	{form: "rates", below: true, literals: []string{"hroughput/batches_per_sec: ", "throughput/device/batches_per_second="},
+		pattern: pattern.New(`^\s*(?:Train )?throughput/(?:device/)?batches_per_sec(?:ond)?[:=] ?(?P<rate>` + number + `)\s*$`)},
 	// LitGPT and torchtune.
 	{form: "generic", literals: []string{"| loss train: "}, pattern: pattern.New(`\bstep (?P<step>\d+) +\| loss train: (?P<loss>` + number + `)`)},
 	{form: "generic", literals: []string{"|Loss: "}, pattern: pattern.New(`(?:^|\s)\d+\|(?P<step>\d+)\|Loss: (?P<loss>` + number + `)(?:.*?<[\d:?]+, +(?:(?P<seconds>[\d.]+)s/it|(?P<rate>[\d.]+)it/s))?`)},
@@ -116,6 +120,7 @@ var progressForms = []progressForm{
 	// Ultralytics: the bar of an epoch, with the GPU's memory and the losses in front of it.
 	{form: "generic", literals: barLiterals, pattern: pattern.New(`^\s*(?P<epoch>\d+)/\d+ +[\d.]+G +(?P<loss>` + number + `) .*\d+%\|`)},
 	{form: "generic", literals: barLiterals, read: readLossBar},
+	{form: "generic", literals: []string{" s/it", "s/step", "sec/step", "time/step", "step_time", "iter_time", "step time", "time per step", "time_per_step", "steps/s", "steps_per_sec", " it/s"}, read: readTimedStep, extra: generic},
 	{form: "generic", literals: []string{"loss: ", "loss=", "Loss: ", "Loss=", "loss ", "Loss ", `loss":`, "loss : ", "loss': "}, read: readGeneric, extra: generic},
 }
 
@@ -145,7 +150,7 @@ func (f *progressForm) take(r *reader, rec *record) bool {
 	switch {
 	case f.head:
 		r.does |= news
-		r.headed = headed{p.Step, p.Total, r.lineNo}
+		r.headed = headed{p.Step, p.Total, r.lineNo, rec.Stamp}
 		if f.begins {
 			if p.Step--; p.Step <= 0 {
 				return true
@@ -155,14 +160,26 @@ func (f *progressForm) take(r *reader, rec *record) bool {
 		return false
 	case f.below:
 		p.Step, p.Total = r.headed.step, r.headed.total
+		if rec.Stamp == (line.Stamp{}) {
+			rec.Stamp = r.headed.stamp
+		}
+	}
+	training := p.Phase == Training && !p.Bar
+	if p.StepSeconds == 0 && training && !f.timed() {
+		p.StepSeconds = readTimings(text, false).step
 	}
 	r.stepOff, r.stepLen = rec.Off, rec.Len
 	kept := len(r.obs.Progress)
 	r.step(rec, f.form, p)
-	if f.form == formGeneric && p.Phase == Training && len(r.obs.Progress) > kept { // of a long course the lines that are kept will do
+	if training && f.form != "megatron" && len(r.obs.Progress) > kept { // of a long course the lines that are kept will do
 		r.meters(rec, text)
 	}
 	return true
+}
+
+// timed says that the form knows where the time of a step stands: other times in its lines are not that.
+func (f *progressForm) timed() bool {
+	return f.pattern != nil && slices.ContainsFunc(f.pattern.SubexpNames(), func(n string) bool { return n == "ms" || n == "rate" || strings.HasPrefix(n, "seconds") })
 }
 
 // match fills p from the pattern's groups.

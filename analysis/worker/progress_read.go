@@ -458,38 +458,13 @@ var stepWords = []string{"iterations", "iteration", "iters", "iter", "steps", "s
 // readGeneric reads what scripts of all kinds print: a word for the step with its number, and later a loss with its.
 // "step 120/5000 loss 2.31", "iteration: 2500, train_loss=2.1", "global_step: 7 … Loss: 1.2".
 func readGeneric(p *step, text, _ []byte) bool {
-	for i := 0; i < len(text); i++ {
-		if c := text[i] | 0x20; c != 's' && c != 'i' || !startsWord(text, i) {
-			continue
-		}
-		n := 0
-		for _, w := range stepWords {
-			if hasFold(text[i:], w) {
-				n = len(w)
-				break
-			}
-		}
+	for i := range text {
+		n := stepWord(text, i)
 		if n == 0 {
 			continue
 		}
-		b := text[i+n:]
-		if len(b) == 0 || isWord(b[0]) {
-			continue
-		}
-		for k := 0; k < 3 && len(b) > 0 && !isWord(b[0]); k++ {
-			b = b[1:]
-		}
-		step, rest := counter(bytes.TrimLeft(b, " "))
+		step, total, rest := stepNumber(text[i+n:])
 		if rest == nil {
-			continue
-		}
-		total := int64(line.Unknown)
-		if b, ok := bytes.CutPrefix(bytes.TrimPrefix(rest, []byte(" ")), []byte("/")); ok {
-			if v, end := counter(bytes.TrimLeft(b, " ")); end != nil {
-				total, rest = v, end
-			}
-		}
-		if len(rest) == 0 || rest[0] == '.' {
 			continue
 		}
 		if v := lossIn(rest); v != nil {
@@ -505,6 +480,62 @@ func readGeneric(p *step, text, _ []byte) bool {
 		}
 	}
 	return readEpoch(p, text)
+}
+
+// readTimedStep reads a step without a loss whose time is printed: "iter 120 | 2.31 s/it", "rank=3 step=120 step_time=2.3s".
+func readTimedStep(p *step, text, _ []byte) bool {
+	if lossIn(text) != nil {
+		return false // the form below reads that, too
+	}
+	for i := range text {
+		n := stepWord(text, i)
+		if n == 0 {
+			continue
+		}
+		step, total, rest := stepNumber(text[i+n:])
+		if rest == nil {
+			continue
+		}
+		if p.StepSeconds = readTimings(text, false).step; p.StepSeconds > 0 {
+			p.Step, p.Total = step, total
+			return true
+		}
+	}
+	return false
+}
+
+// stepWord is the length of the word for a step that begins at i, 0 if none does.
+func stepWord(text []byte, i int) int {
+	if c := text[i] | 0x20; c != 's' && c != 'i' || !startsWord(text, i) {
+		return 0
+	}
+	for _, w := range stepWords {
+		if n := len(w); hasFold(text[i:], w) && len(text) > i+n && !isWord(text[i+n]) {
+			return n
+		}
+	}
+	return 0
+}
+
+// stepNumber reads "=120/9000 " behind the word: the step, the total, and what follows; rest is nil if there is none.
+func stepNumber(b []byte) (step, total int64, rest []byte) {
+	for k := 0; k < 3 && len(b) > 0 && !isWord(b[0]); k++ {
+		b = b[1:]
+	}
+	step, rest = counter(bytes.TrimLeft(b, " "))
+	if rest == nil {
+		return 0, 0, nil
+	}
+	total = line.Unknown
+	if b, ok := bytes.CutPrefix(bytes.TrimPrefix(rest, []byte(" ")), []byte("/")); ok {
+		if v, end := counter(bytes.TrimLeft(b, " ")); end != nil {
+			total, rest = v, end
+		}
+	}
+	if len(rest) == 0 || rest[0] == '.' {
+		return 0, 0, nil
+	}
+	return step, total, rest
 }
 
 // readEpoch reads lines that number only the epoch: "Epoch 3: train_loss=2.6", "epoch 3/10 | train loss 2.1".

@@ -150,7 +150,7 @@ func (b *Book) Jobs() []string {
 // Canonical is the id by which people know a job that files may be named after by SLURM's own number: "4242_3" of an element
 // of an array, the first component's of a heterogeneous job. Ids that the book does not know stay as they are.
 func (b *Book) Canonical(id string) string {
-	if b == nil {
+	if b == nil || id == "" { // records without JobIDRaw state no number, which is not that of no job
 		return id
 	}
 	raw := ""

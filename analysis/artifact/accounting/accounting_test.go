@@ -257,3 +257,11 @@ func TestATableOfFixedWidths(t *testing.T) {
 		t.Errorf("the state stands at %+v", c)
 	}
 }
+
+// Records that state no number of SLURM's own do not make the job that nobody asked for one of theirs.
+func TestNoIDIsTheIDOfNoJob(t *testing.T) {
+	b := &Book{Records: []*Record{{Job: "4242"}, {Job: "4311"}}}
+	if got := b.Canonical(""); got != "" {
+		t.Errorf("no job is %q", got)
+	}
+}

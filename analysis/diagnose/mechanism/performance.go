@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"faultline/analysis/artifact/gpustate"
@@ -51,13 +52,18 @@ func regression(s *Scene) *Proposal {
 		return nil
 	}
 	p := d.proposal(f, knowledge.ThroughputRegression, 0.9)
-	p.Explains = nil
+	p.Explains = slices.DeleteFunc(slices.Clone(p.Explains), func(s knowledge.Slug) bool { return s == p.Mechanism })
 	if d.Weak {
 		p.Base = 0.75
 	}
 	p.Why += fmt.Sprintf(" (%s before, %s since)", plural(d.Before, "line", "lines"), plural(d.After, "line", "lines"))
 	p.For, p.Led = append(p.Led, p.For...), nil
-	if d.phases {
+	switch {
+	case d.phases && len(d.Phases) > 0:
+		x := &d.Phases[0]
+		p.Summary += fmt.Sprintf("; %s %s → %s", x.Name, Seconds(x.MaxWas), Seconds(x.MaxIs))
+		p.Why += "; most of it is " + x.Name
+	case d.phases:
 		p.Why += "; the phases that are timed do not explain it"
 	}
 	if !d.phases || !d.Across {
@@ -128,7 +134,8 @@ func plateau(s *Scene) *Proposal {
 	if !found {
 		return nil
 	}
-	p := &Proposal{Mechanism: knowledge.LossPlateau, Class: Degraded, Scope: "all", At: best.From.T, Base: 0.85}
+	p := &Proposal{Mechanism: knowledge.LossPlateau, Class: Degraded, Scope: "all", At: best.From.T, Base: 0.85,
+		Plausible: fmt.Sprintf("the loss hardly moved over the last %d reports (%s:%d)", best.N, best.From.At.File, best.From.At.Line)}
 	p.Summary = fmt.Sprintf("the loss has not moved since%s: mean %.4g, and %.4g in the window before", orHere(best.From), best.Is, best.Was)
 	p.Why = fmt.Sprintf("over the last %d reported losses the mean improved by %.2f%% against the %d before; under 0.1%% counts as flat", best.N, 100*best.Improvement(), best.N)
 	if !best.Improved {

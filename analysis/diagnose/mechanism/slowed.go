@@ -50,6 +50,9 @@ func worstSlowdown(f *resolve.Facts) (d resolve.Slowdown, found bool) {
 	return d, found
 }
 
+// displacedBySlow adds a loss that hardly moves: over the few steps around a slowdown that of any large run does not.
+var displacedBySlow = append(slices.Clone(endedSlow), knowledge.LossPlateau)
+
 // proposal begins a proposal that rests on the slowdown.
 func (s *slowing) proposal(f *resolve.Facts, slug knowledge.Slug, base float64) *Proposal {
 	p := &Proposal{Mechanism: slug, Class: Degraded, Scope: "all", At: s.Onset.T, Base: base, Explains: endedSlow}
@@ -64,6 +67,9 @@ func (s *slowing) proposal(f *resolve.Facts, slug knowledge.Slug, base float64) 
 	}
 	if t := s.stayed(); t != "" {
 		p.Why += "; " + t
+	}
+	if !s.Weak {
+		p.Explains = displacedBySlow
 	}
 	s.since(f, p)
 	return p
@@ -82,12 +88,19 @@ func (s *slowing) since(f *resolve.Facts, p *Proposal) {
 	case len(evaluations) > 0:
 		met("an evaluation stands between the last usual step and the first slow one", evaluations[0].At)
 	}
-	if list := f.Neighbours(s.Began()); len(list) > 0 {
-		n := &list[0]
-		met(fmt.Sprintf("job %s began on %s at %s", n.Job, few(n.Shared, 3), clockOf(f, n.Began)), n.At)
-		p.Now = append(p.Now, knowledge.Advice{Text: fmt.Sprintf("See what job %s does on %s: it began there at %s, when the steps slowed down.", n.Job, few(n.Shared, 3), clockOf(f, n.Began)),
-			Command: "scontrol show job " + n.Job})
+	onset := s.Began()
+	list := f.Neighbours(onset)
+	if len(list) == 0 || !onset.Valid && len(list) > 1 {
+		return
 	}
+	n := &list[0]
+	when := clockOf(f, n.Began) + ", when the steps slowed down"
+	if !onset.Valid {
+		when = clockOf(f, n.Began) + ", while this job ran"
+	}
+	met(fmt.Sprintf("job %s began on %s at %s", n.Job, few(n.Shared, 3), clockOf(f, n.Began)), n.At)
+	p.Now = append(p.Now, knowledge.Advice{Text: fmt.Sprintf("See what job %s does on %s: it began there at %s.", n.Job, few(n.Shared, 3), when),
+		Command: "scontrol show job " + n.Job})
 }
 
 // costs says what the slowdown costs.
@@ -306,7 +319,7 @@ func slower(f *resolve.Facts, d *resolve.Slowdown) string {
 	if d.Gradual {
 		how = "steps kept slowing down "
 	}
-	return how + fmt.Sprintf("%s: %s a step, up from %s (×%.2f)", from, Seconds(d.Now), Seconds(d.Base), d.Ratio())
+	return how + fmt.Sprintf("%s: %s a step, up from %s (×%.2f, %.0f%% lost)", from, Seconds(d.Now), Seconds(d.Base), d.Ratio(), 100*cost.Waste(d.Ratio()))
 }
 
 // since is "since 02:47:05 ± 11 s (step 48210; …)".
