@@ -27,7 +27,7 @@ var gpuMechanisms = []Mechanism{
 	{
 		Slug: CUDAError, Origin: "gpu", Owner: "job-code", Resubmit: "after-fix",
 		Nature: EndsProcess | RaisesCUDA | OneGPU | FromCUDA | Checked, Again: Again{Machine: true, Step: true},
-		Title: "a CUDA error ended it",
+		Title: "a CUDA error ended the job",
 		Meaning: "The GPU reported a program error, such as an illegal memory access or a failed assertion. " +
 			"CUDA reports errors late: the line that raises it is often not the one that caused it.",
 		Now: []Advice{

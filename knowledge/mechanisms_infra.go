@@ -67,7 +67,7 @@ var infrastructureMechanisms = []Mechanism{
 	},
 	{
 		Slug: ExternalSignal, Origin: "infrastructure", Owner: "unknown", Resubmit: "yes", Nature: BySomebody | Killed | BySignal,
-		Title: "an outside signal ended it",
+		Title: "an outside signal ended the job",
 		Meaning: "The processes were killed by SIGTERM or SIGKILL from outside, with no earlier error and no reason from the scheduler. " +
 			"A monitor, a launcher or a person may have sent it.",
 		Now: []Advice{

@@ -5,7 +5,7 @@ var softwareMechanisms = []Mechanism{
 	{
 		Slug: Exception, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
 		Nature: EndsProcess | MayBeStore | Checked, Again: Again{Step: true},
-		Title: "a Python exception ended it",
+		Title: "a Python exception ended the job",
 		Meaning: "One rank raised an uncaught exception, and its process exited. " +
 			"What the other ranks and torchrun printed afterwards is a consequence.",
 		Now: []Advice{

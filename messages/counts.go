@@ -25,7 +25,7 @@ func readCounts(n *incident.Counts) []pair {
 			text = fmt.Sprintf("%s succeeded (%s of them on idle connections, harmless), %s gave up", grouped(int64(r.Recovered)), grouped(int64(r.Idle)), grouped(int64(r.Exhausted)))
 		}
 		if r.Open > 0 {
-			text += fmt.Sprintf(", %s still retrying at the end", grouped(int64(r.Open)))
+			text += fmt.Sprintf(", %s still retrying when the logs ended", grouped(int64(r.Open)))
 		}
 		ps = append(ps, pair{"Retries", text + shares(sums(r.PerFile), sums(r.PerRank))})
 	}

@@ -15,7 +15,7 @@ func TestCountsNameTheirLargestSharesAndSayHowManyMore(t *testing.T) {
 	}
 	want := []pair{
 		{"Resets", "17 connection resets in 4 files (c.out: 8, a.out: 4, b.out: 4, and 1 more); per rank: rank 2: 8, rank 9: 4, rank 10: 4, and 1 more"},
-		{"Retries", "3 succeeded (2 of them on idle connections, harmless), 1 gave up, 1 still retrying at the end in 1 file (a.out: 5); per rank: rank 5: 1"},
+		{"Retries", "3 succeeded (2 of them on idle connections, harmless), 1 gave up, 1 still retrying when the logs ended in 1 file (a.out: 5); per rank: rank 5: 1"},
 		{"Loader errors", "2 in 1 file (a.out: 2)"},
 	}
 	got := readCounts(&n)

@@ -133,7 +133,7 @@ func likelyReason(v incident.Verdict) string {
 	if len(v.Candidates) > 1 || len(v.Suspects) == 0 {
 		return ""
 	}
-	t := mechanismTitle(v.Suspects[0].Mechanism) + " (not proven"
+	t := mechanismTitle(v.Suspects[0].Mechanism) + " (a guess"
 	if why := v.Suspects[0].Why; why != "" {
 		t += ": " + strings.TrimRight(flat(why), ".")
 	}
@@ -245,11 +245,11 @@ func other(summary string, s *incident.Stuck) bool {
 func sureText(v incident.Verdict) string {
 	t := capital(confidenceWord(v.Status)) + "."
 	if v.Status == incident.Inconclusive && len(v.Candidates) > 1 {
-		one := "one of these"
+		one := "one of the candidates"
 		if slices.ContainsFunc(v.Candidates, func(c incident.Candidate) bool { return c.Mechanism == "unknown" }) {
 			one = "one of the named causes"
 		}
-		t = fmt.Sprintf("Can't tell (%.0f%% likely to be %s).", 100*float64(v.Confidence), one)
+		t = fmt.Sprintf("Can't tell which (%.0f%% likely %s).", 100*float64(v.Confidence), one)
 	}
 	if v.Why != "" {
 		t += " " + sentence(v.Why)

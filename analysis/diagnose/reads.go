@@ -151,7 +151,7 @@ func (b *builder) noise() {
 	}
 	if n.Open > 0 {
 		against(func(l *resolve.Ladder) bool { return l.Outcome == resolve.Open }, func(k int) string {
-			return plural(k, "request was still being retried when the logs end", "requests were still being retried when the logs end")
+			return plural(k, "request was still being retried when the logs ended", "requests were still being retried when the logs ended")
 		})
 	}
 	b.r.Hypotheses = append(b.r.Hypotheses, h)

@@ -95,7 +95,7 @@ func TestASearchTakesWhatPeopleHave(t *testing.T) {
 	wide(s)
 	s.says("12345")
 	for text, want := range map[string]string{
-		"isolate F-1 1a=fail": "No search has begun",
+		"isolate F-1 1a=fail": "No search is running",
 	} {
 		if got := s.says(text); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", text, got)

@@ -19,7 +19,7 @@ after the database, with any tool. A PostgreSQL database is backed up with pg_du
 Examples:
   bot backup --config /etc/faultline.yaml /backup/faultline-$(date +%F).db
 
-Exit code: 0 on success; 1 when the store cannot be copied; 2 usage error.`,
+Exit code: 0 on success; 1 when the store cannot be copied; 2 on a usage error.`,
 	}
 	fs := cmd.Flags()
 	var c common

@@ -353,7 +353,7 @@ func TestTheReportIsWrittenInEveryFormatAndThePictureToo(t *testing.T) {
 		if picture, err := os.ReadFile(png); err != nil || !bytes.HasPrefix(picture, []byte("\x89PNG")) {
 			t.Errorf("%s: no picture, %v", format, err)
 		}
-		if !strings.HasPrefix(r.out, "A Python exception ended it") || !strings.HasSuffix(r.out, "\n\nFull report: "+file+"\n") || strings.Contains(r.out, "Decision") {
+		if !strings.HasPrefix(r.out, "A Python exception ended the job") || !strings.HasSuffix(r.out, "\n\nFull report: "+file+"\n") || strings.Contains(r.out, "Decision") {
 			t.Errorf("%s: no first screen with the path of the report:\n%s", format, r.out)
 		}
 	}

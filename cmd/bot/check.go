@@ -45,7 +45,7 @@ Examples:
   bot check --format json
   srun --ntasks-per-node=8 bot check --gpus 8 --wrap -- python train.py --config big.yaml
 
-Exit code: 0 no blocking problem found (warnings are printed); 1 a blocking problem, or the nodes could not connect; 2 usage error. With --wrap, once the
+Exit code: 0 = no blocking problem found (warnings are printed); 1 = a blocking problem, or the nodes could not connect; 2 = usage error. With --wrap, once the
 command has started: the exit code of the command.`,
 	}
 	fs := cmd.Flags()

@@ -25,7 +25,7 @@ Examples:
   bot collect 4242
   bot diagnose --evidence faultline-4242.tar.gz logs-4242/
 
-Exit code: 0 on success; 2 usage error.`,
+Exit code: 0 on success; 2 on a usage error.`,
 	}
 	cmd.RunE = e.does(func(_ context.Context, e env, args []string) (int, error) {
 		if len(args) != 1 {

@@ -27,7 +27,7 @@ Examples:
   bot completion zsh > "${fpath[1]}/_bot"                                  every new zsh
   bot completion fish > ~/.config/fish/completions/bot.fish                every new fish
 
-Exit code: 0 on success; 2 usage error.`,
+Exit code: 0 on success; 2 on a usage error.`,
 		ValidArgs: shells,
 		RunE: e.does(func(_ context.Context, e env, args []string) (int, error) {
 			root := newRootCommand(e)

@@ -40,7 +40,7 @@ Examples:
   bot console --config faultline.yaml
   printf '/diagnose 4242\nlogs-4242/\n' | bot console
 
-Exit code: 0 on success; 1 when something failed that you cannot fix; 2 usage error.`,
+Exit code: 0 on success; 1 when something failed that you cannot fix; 2 on a usage error.`,
 	}
 	fs := cmd.Flags()
 	var c common

@@ -31,7 +31,7 @@ Examples:
   bot demo --interactive
   bot demo --web          the same in a browser, as in Slack
 
-Exit code: 0 on success; 1 when the temporary directory cannot be written; 2 usage error.`,
+Exit code: 0 on success; 1 when the temporary directory cannot be written; 2 on a usage error.`,
 	}
 	fs := cmd.Flags()
 	var d demo

@@ -47,8 +47,8 @@ Examples:
   bot diagnose --format history logs-4242/ >> history.jsonl
   bot diagnose --history history.jsonl logs-4243/
 
-Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 usage error, or several jobs without --job;
-1 no readable input.`,
+Exit code: 0 = a confirmed or probable cause, or no failure; 3 = inconclusive; 2 = usage error, or several jobs without --job;
+1 = no readable input.`,
 	}
 	fs := cmd.Flags()
 	var d diagnosis

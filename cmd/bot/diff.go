@@ -36,7 +36,7 @@ Examples:
   bot diff history.jsonl logs-4243/
   bot diff --json report-4242.json report-4243.json
 
-Exit code: 0 fixed, or no worse; 3 not fixed, a regression, or not decided; 2 usage error; 1 no readable input.`,
+Exit code: 0 = fixed, or no worse; 3 = not fixed, a regression, or not decided; 2 = usage error; 1 = no readable input.`,
 	}
 	fs := cmd.Flags()
 	var c common

@@ -28,9 +28,9 @@ Examples:
   bot doctor --config /etc/faultline.yaml
   bot doctor --config /etc/faultline.yaml --cluster west --job 4242
 
-With --job it shows which of that job's logs are found, and which can't be read.
+With --job, it shows which of that job's logs were found and which can't be read.
 
-Exit code: 0 when nothing fails; 1 when something does; 2 usage error.`,
+Exit code: 0 when nothing fails; 1 when something does; 2 on a usage error.`,
 	}
 	fs := cmd.Flags()
 	var c common

@@ -38,7 +38,7 @@ Examples:
 --freeze also takes folders of raw captures, which have no case.json. It copies the logs of all cases: they are as private there as here.
 bench/freeze.sh freezes everything there is, the tables of the engine's tests among it.
 
-Exit code: 0 on success; 1 when a case cannot be read, or a field is not what was frozen; 2 usage error.`,
+Exit code: 0 on success; 1 when a case cannot be read, or a field is not what was frozen; 2 on a usage error.`,
 	}
 	fs := cmd.Flags()
 	var v evaluation

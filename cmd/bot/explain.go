@@ -28,7 +28,7 @@ consequence or noise, who should act, what to check first, and the source. TEXT 
 lines or a whole traceback; "-" (or nothing, with a pipe) reads standard input. It can also be the name of a mechanism or a
 signature, an exit code or signal, an Xid, an errno, an environment variable, a SLURM state or reason, or a term.
 
-It explains messages. To find which rank broke a job, with proof, use "bot diagnose LOGS".
+It explains single messages. To find out which rank broke a job, with proof, use "bot diagnose LOGS".
 
 Examples:
   bot explain "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
@@ -40,7 +40,7 @@ Examples:
   bot explain rank-stalled
   bot explain --list
 
-Exit code: 0 match found; 3 no match (the closest entries are shown); 2 usage error; 1 the text can't be read.`,
+Exit code: 0 = match found; 3 = no match (the closest entries are shown); 2 = usage error; 1 = the text can't be read.`,
 	}
 	fs := cmd.Flags()
 	var x explanation

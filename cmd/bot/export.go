@@ -38,7 +38,7 @@ Examples:
   bot export --raw F-12
   bot export --config /etc/faultline.yaml --history --out history.jsonl
 
-Exit code: 0 on success; 1 when there is no such incident, or it cannot be read or written; 2 usage error.`,
+Exit code: 0 on success; 1 when there is no such incident, or it cannot be read or written; 2 on a usage error.`,
 	}
 	fs := cmd.Flags()
 	var c common

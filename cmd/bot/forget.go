@@ -33,7 +33,7 @@ Examples:
   bot forget --config /etc/faultline.yaml F-12
   bot forget --yes F-12
 
-Exit code: 0 when all of it is gone, or will be at the bot's next start; 1 when something could not be removed; 2 usage error.`,
+Exit code: 0 when all of it is gone, or will be at the bot's next start; 1 when something could not be removed; 2 on a usage error.`,
 	}
 	fs := cmd.Flags()
 	var c common

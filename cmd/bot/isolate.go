@@ -42,7 +42,7 @@ Examples:
   bot isolate --ledger s.json --sizes gpus --good 8 --bad 512 --gpus 8 --test './train.sh'
   bot isolate --ledger b.json --sizes batch --good 16 --bad 64 --test 'srun -N1 ./train.sh --batch {size}'
 
-Exit code: 0 found the culprit or the failing size; 3 more tests to run, or the search ended without one; 2 usage error; 1 a file can't
+Exit code: 0 = found the culprit or the failing size; 3 = more tests are needed, or the search found nothing; 2 = usage error; 1 = a file can't
 be read or written.`,
 	}
 	fs := cmd.Flags()

@@ -61,7 +61,7 @@ Examples:
   bot knowledge check site.yaml
   bot knowledge check site.yaml logs-4242/
 
-Exit code: 0 all as expected; 1 an example gives a different result, or the logs can't be read; 2 the file is invalid.`,
+Exit code: 0 = all as expected; 1 = an example gives a different result, or the logs can't be read; 2 = the file is invalid.`,
 	}
 	cmd.RunE = e.does(func(ctx context.Context, e env, args []string) (int, error) {
 		if len(args) < 2 || args[0] != "check" {

@@ -22,7 +22,7 @@ Writes a manual page for each command, bot-COMMAND.1, and bot.1 with the list of
 Examples:
   mkdir -p ~/.local/share/man/man1 && bot man ~/.local/share/man/man1 && man bot-diagnose
 
-Exit code: 0 on success; 1 when a page can't be written; 2 usage error.`,
+Exit code: 0 on success; 1 when a page can't be written; 2 on a usage error.`,
 		RunE: e.does(func(_ context.Context, e env, args []string) (int, error) {
 			if len(args) != 1 {
 				return exitUsage, usage("name one directory: bot man ~/.local/share/man/man1")

@@ -32,7 +32,7 @@ Examples:
   bot postmortem report-4242.json
   bot postmortem logs-4242/ > postmortem-4242.md
 
-Exit code: 0 on success; 1 when there is no such incident, or nothing can be read or written; 2 usage error.`,
+Exit code: 0 on success; 1 when there is no such incident, or nothing can be read or written; 2 on a usage error.`,
 	}
 	fs := cmd.Flags()
 	var c common

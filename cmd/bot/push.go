@@ -51,7 +51,7 @@ Only when something failed:
   trap '[ $? -eq 0 ] || bot push --quiet-failure' EXIT
 It does not run when SLURM kills the script (time limit, lost node): then push from a login node.
 
-Exit code: 0 every log that was found reached the bot (missing nodes are listed); 1 some did not (the reason is printed); 2 usage error.
+Exit code: 0 = every log that was found reached the bot (missing nodes are listed); 1 = some did not (the reason is printed); 2 = usage error.
 Always 0 with --quiet-failure.`,
 	}
 	fs := cmd.Flags()

@@ -33,8 +33,8 @@ Examples:
   bot repro --report report.json --mechanism collective-mismatch
   torchrun --nproc-per-node=4 repro.py > repro.log 2>&1; bot diagnose --world-size 4 repro.log
 
-Exit code: 0 a script was written; 3 a script can't reproduce this failure (it says what to do instead);
-2 usage error, or several jobs without --job; 1 no readable input.`,
+Exit code: 0 = a script was written; 3 = a script can't reproduce this failure (it says what to do instead);
+2 = usage error, or several jobs without --job; 1 = no readable input.`,
 	}
 	fs := cmd.Flags()
 	var c reproduction

@@ -27,7 +27,7 @@ Examples:
   SLACK_APP_TOKEN=xapp-… SLACK_BOT_TOKEN=xoxb-… bot serve --config /etc/faultline.yaml
   bot demo --web          a bot, a Slack look-alike and a failed job in your browser, without any token
 
-Exit code: 0 after a normal stop; 1 when it can't run; 2 usage error.`,
+Exit code: 0 = after a normal stop; 1 = when it can't run; 2 = usage error.`,
 	}
 	fs := cmd.Flags()
 	var c common

@@ -30,7 +30,7 @@ Examples:
   bot simulate --mechanism native-crash --history host --out incidents/
                      then: bot diagnose --history incidents/*/history.jsonl incidents/*/logs
 
-Exit code: 0 on success; 1 when files cannot be written; 2 usage error.`,
+Exit code: 0 on success; 1 when files cannot be written; 2 on a usage error.`,
 	}
 	fs := cmd.Flags()
 	var s simulation

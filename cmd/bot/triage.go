@@ -29,7 +29,7 @@ Examples:
 
 If the logs cover the end of the job, the first screen is the one that "bot diagnose" shows.
 
-Exit code: 0 no findings, or notes only; 3 at least one warning or critical finding; 2 usage error, or several jobs without --job; 1 no readable input.`,
+Exit code: 0 = no findings, or notes only; 3 = at least one warning or critical finding; 2 = usage error, or several jobs without --job; 1 = no readable input.`,
 	}
 	fs := cmd.Flags()
 	var d diagnosis

@@ -17,7 +17,7 @@ func endings() []Mechanism {
 	return []Mechanism{
 		{Slug: knowledge.NodeFailure, Class: Environment, Propose: nodeFailure, Explains: []knowledge.Slug{knowledge.CUDAError, knowledge.LinkError, knowledge.NativeCrash, knowledge.Exception,
 			knowledge.RankStalled, knowledge.CollectiveHang, knowledge.GPUHang, knowledge.LoneWaiter, knowledge.Cancelled, knowledge.ExternalSignal, knowledge.InitUnreachable, knowledge.StorageUnresponsive},
-			Needs: []incident.Need{{What: "the node's health record", Why: "shows whether it crashed, was rebooted or lost its network",
+			Needs: []incident.Need{{What: "the node's health record", Why: "shows whether it crashed, rebooted or lost its network connection",
 				Command: "scontrol show node {node}; journalctl -k -b -1   # on {node}", Obtainable: "perishing"}}},
 		{Slug: knowledge.Preempted, Class: Ending, Propose: reason(knowledge.Preempted, worker.ReasonPreemption, "the scheduler preempted the job", machineLost)},
 		{Slug: knowledge.TimeLimit, Class: Ending, Propose: reason(knowledge.TimeLimit, worker.ReasonTimeLimit, "the job reached its time limit", hungUntilThen, unkillable)},

@@ -369,7 +369,7 @@ func StoodWords(c *resolve.Stood) string {
 	if c.Place().Waits() {
 		where = WaitsIn(c)
 	}
-	return where + ", at " + frameWords(c)
+	return where + ", in " + frameWords(c)
 }
 
 func frameName(f *stacks.Frame) string {

@@ -67,13 +67,13 @@ func consistent(f *resolve.Facts, g *resolve.Group, stuck *resolve.Pending) *inc
 	return out
 }
 
-// describe says what is waited in: "a one-element BROADCAST of the default group".
+// describe says what is waited in: "a one-element BROADCAST in the default group".
 func describe(g *resolve.Group, w worker.Work) string {
 	of := ""
 	if g.Default {
-		of = " of the default group"
+		of = " in the default group"
 	} else if g.Desc != "" {
-		of = fmt.Sprintf(" of group %s (%s)", g.Key, g.Desc)
+		of = fmt.Sprintf(" in group %s (%s)", g.Key, g.Desc)
 	}
 	article := "a"
 	if strings.IndexAny(strings.TrimLeft(w.Op, "_"), "AEIO") == 0 {

@@ -107,7 +107,7 @@ func TestWhereTheyWait(t *testing.T) {
 				r.waits(i, 40, "BROADCAST", 1)
 			}
 			r.idle(3, 39)
-		}, basis: "consistent", first: "PreemptionCallback", says: []string{"the ranks are waiting in a one-element BROADCAST of the default group", "consistent with", "look the same"}, never: "from its stack"},
+		}, basis: "consistent", first: "PreemptionCallback", says: []string{"the ranks are waiting in a one-element BROADCAST in the default group", "consistent with", "look the same"}, never: "from its stack"},
 		{name: "a stack names the call", play: func(r *run) {
 			r.says("framework", "nemo")
 			for i := range 3 {
