@@ -61,6 +61,8 @@ type Given uint8
 const (
 	// TrainingFailed: training had begun and failed above in the same file. A script goes on to its next step, however the last one ended.
 	TrainingFailed Given = 1 + iota
+	// PeerGoneAbove: its writer, or one whom nothing tells apart from it, lost a peer above in the same file.
+	PeerGoneAbove
 	// EndIsTold: a launcher or the scheduler tells how the job ended.
 	EndIsTold
 )

@@ -8,6 +8,7 @@ const (
 	SavingCheckpoint  = "saving a checkpoint"
 	LoadingCheckpoint = "loading a checkpoint"
 	AskingStore       = "accessing a store"
+	JoiningGroup      = "joining a group of processes"
 )
 
 // codeContext ties code to a context by a part of its file's path and, where given, of its function's name.
@@ -17,7 +18,7 @@ type codeContext struct {
 }
 
 // codeContexts, from the particular to the general. Sources: the packages' own trees (PyTorch 1.13 to 2.8, Megatron-LM,
-// DeepSpeed, NeMo, Lightning, Transformers, Lhotse, WebDataset, datasets, Energon, Mosaic Streaming).
+// DeepSpeed, NeMo, Lightning, Transformers, Lhotse, WebDataset, datasets, Energon, Mosaic Streaming, JAX, Horovod, Paddle, MindSpore).
 var codeContexts = []codeContext{
 	{LoadingData, "torch/utils/data/", ""}, {LoadingData, "/lhotse/", ""}, {LoadingData, "/webdataset/", ""}, {LoadingData, "/torchdata/", ""},
 	{LoadingData, "/datasets/arrow_dataset.py", ""}, {LoadingData, "/datasets/iterable_dataset.py", ""}, {LoadingData, "/energon/", ""},
@@ -31,6 +32,10 @@ var codeContexts = []codeContext{
 	{SavingCheckpoint, "", "save_checkpoint"}, {LoadingCheckpoint, "", "load_checkpoint"}, {SavingCheckpoint, "", "save_ckpt"}, {LoadingCheckpoint, "", "load_ckpt"},
 	{SavingCheckpoint, "", "save_pretrained"}, {SavingCheckpoint, "", "_save_checkpoint"}, {LoadingCheckpoint, "", "_load_from_checkpoint"},
 	{SavingCheckpoint, "", "save_to_checkpoint"}, {LoadingCheckpoint, "", "restore_from"},
+	{JoiningGroup, "torch/distributed/distributed_c10d.py", "init_process_group"}, {JoiningGroup, "torch/distributed/distributed_c10d.py", "new_group"},
+	{JoiningGroup, "torch/distributed/distributed_c10d.py", "_new_process_group_helper"}, {JoiningGroup, "torch/distributed/distributed_c10d.py", "_store_based_barrier"},
+	{JoiningGroup, "torch/distributed/rendezvous.py", ""}, {JoiningGroup, "torch/distributed/elastic/rendezvous/", ""}, {JoiningGroup, "jax/_src/distributed.py", ""},
+	{JoiningGroup, "horovod/common/basics.py", "init"}, {JoiningGroup, "paddle/distributed/parallel.py", "init_parallel_env"}, {JoiningGroup, "mindspore/communication/", "init"},
 	{AskingStore, "/aistore/", ""}, {AskingStore, "/botocore/", ""}, {AskingStore, "/boto3/", ""}, {AskingStore, "/s3fs/", ""}, {AskingStore, "/gcsfs/", ""}, {AskingStore, "/fsspec/", ""},
 	{AskingStore, "/huggingface_hub/", ""}, {AskingStore, "/smart_open/", ""}, {AskingStore, "/google/cloud/storage/", ""}, {AskingStore, "/pyarrow/", ""},
 	{AskingStore, "/oss2/", ""}, {AskingStore, "/site-packages/tos/", ""}, {AskingStore, "/qcloud_cos/", ""}, {AskingStore, "/aiobotocore/", ""}, {AskingStore, "/azure/storage/", ""},

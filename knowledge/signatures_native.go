@@ -7,6 +7,7 @@ var nativeSignatures = []Signature{
 		Literals: []string{"] Check failed: "}, Pattern: `(?P<source>[\w./-]+\.(?:cc|cpp|cu|cuh|h|hpp)):\d+\] Check failed: `, Not: []string{"ProcessGroupNCCL", "grpc::StatusCode::OK (14"},
 		Meaning: "A check inside a C++ library failed, and it ended the process.",
 		Do:      []Advice{adviceCheckSource},
+		Cases:   []Case{{Once: PeerGoneAbove, Is: Nothing, As: ConsequenceRole, Proves: Never, Why: "the process had lost a peer, and ended itself"}},
 		Source:  "glog and Abseil, CHECK",
 		Example: "F0501 10:00:00.123456  1234 local_rendezvous.cc:404] Check failed: status.ok() INTERNAL: stream did not block host until done",
 	},

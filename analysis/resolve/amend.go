@@ -85,10 +85,23 @@ func (p *places) holds(fl *Failure, c *knowledge.Case) (at worker.Pos, ok bool) 
 		at, ok = p.lines[inFile{c.Below, file}]
 	case c.Once == knowledge.TrainingFailed:
 		at, ok = p.failed[file]
+	case c.Once == knowledge.PeerGoneAbove:
+		at, ok = p.lostPeer(fl)
 	case c.Once == knowledge.EndIsTold:
 		return fl.At.Pos, p.f.endIsTold()
 	}
 	return at, ok && at.Off < fl.At.Off
+}
+
+// lostPeer is where the writer of a line lost a peer above it. Of a line whose writer is not known, anyone's loss in the file counts.
+func (p *places) lostPeer(fl *Failure) (at worker.Pos, ok bool) {
+	for _, o := range p.f.Failures {
+		same := o.Rank == fl.Rank || o.Rank == NoRank || fl.Rank == NoRank
+		if o.At.File == fl.At.File && o.At.Off < fl.At.Off && same && o.LostPeer() && (!ok || o.At.Off < at.Off) {
+			at, ok = o.At.Pos, true
+		}
+	}
+	return at, ok
 }
 
 // trainingFailed is, by file, the first failure below the beginning of training. A step that a script starts next is none.

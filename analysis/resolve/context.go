@@ -11,8 +11,8 @@ import (
 
 // contexts are what the frames of a traceback say that the process was about.
 type contexts struct {
-	loading, checkpoint, store, telemetry bool
-	frames                                int
+	loading, checkpoint, store, joining, telemetry bool
+	frames                                         int
 }
 
 func contextsOf(x *worker.Exception) contexts {
@@ -29,6 +29,8 @@ func contextsOf(x *worker.Exception) contexts {
 				c.checkpoint = true
 			case knowledge.AskingStore:
 				c.store = true
+			case knowledge.JoiningGroup:
+				c.joining = true
 			}
 		}
 	}
@@ -61,6 +63,10 @@ var netErrors = map[string]bool{
 	"FSTimeoutError": true, "TimeoutError": true, "RetryError": true, "ServiceUnavailable": true, "RemoteProtocolError": true, "ReadError": true,
 	"ConnectError": true, "AISRetryableError": true, "ObjectFileReaderStreamError": true, "gaierror": true,
 }
+
+// unreachable is what the system and its libraries say where a process on the network was not reached. Sources: glibc strerror, gRPC status codes.
+var unreachable = pattern.New(`(?i)\b(?:connect(?:ion|ing)? (?:timed out|refused|reset)|timed out|no route to host|(?:network|host) is unreachable|deadline[ _]exceeded|` +
+	`(?:temporary failure in )?name resolution|name or service not known|cannot assign requested address)\b`)
 
 // setting is an exception with what its words mean by themselves, and what its process was about.
 type setting struct {
@@ -115,6 +121,7 @@ var contextLast = []contextRule{
 	{func(s *setting) bool {
 		return s.plain && s.class == "EOFError" && (fileEnds[s.x.Message] || s.x.Message == inputEnds)
 	}, always(unexplained), "a file or the input ended; no other process was involved"},
+	{func(s *setting) bool { return s.plain && s.joining && unreachable.MatchString(s.x.Message) }, caused(knowledge.InitUnreachable), "it was joining a group of processes"},
 	{func(s *setting) bool { return s.plain && netErrors[s.class] && s.store }, caused(knowledge.StorageRetriesExhausted), "it was accessing a store"},
 }
 

@@ -2,8 +2,10 @@ package mechanism
 
 import (
 	"fmt"
+	"slices"
 
 	"faultline/analysis/waitfor"
+	"faultline/incident"
 	"faultline/knowledge"
 )
 
@@ -42,7 +44,21 @@ func loneWaiter(s *Scene) *Proposal {
 			p.For = append(p.For, stragglerFinding(s, id))
 		}
 		p.Needs = append(p.Needs, needFiles)
+		p.misheard(s)
 		return p
 	}
 	return nil
+}
+
+// misheard leaves open what a rank said that timed out first, where its lines are at hand and none that is understood tells of the timeout.
+func (p *Proposal) misheard(s *Scene) {
+	f, who := s.Facts, s.Graph.Waiters
+	cut := func(id int) bool { r := f.Rank(id); return r == nil || r.Lines == 0 || f.Coverage.CutRanks[id] }
+	if len(who) == 0 || slices.ContainsFunc(who, cut) {
+		return
+	}
+	p.Rivals = append(p.Rivals, knowledge.Unknown)
+	p.Needs = slices.DeleteFunc(p.Needs, func(n incident.Need) bool { return n.What == needFiles.What })
+	p.Summary = fmt.Sprintf("%s timed out in a collective and notified the others; none of its own lines is understood to say in which", rankWords(who))
+	p.Why = "its log is here, and its report of the timeout is in words that are not known"
 }

@@ -12,6 +12,7 @@ import (
 	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
+	"faultline/pattern"
 )
 
 // software: what the job's own code, libraries and limits do.
@@ -45,13 +46,16 @@ func ownWords(f *resolve.Facts, fl *resolve.Failure) bool {
 		x = &x.Cause[0] // what was raised first
 	}
 	class := x.Type[strings.LastIndexAny(x.Type, ".:")+1:]
-	return class != "" && !systems[class] && !strings.Contains(x.Type, "::") && (len(x.Frames) == 0 || !OfLibrary(x.Frames[len(x.Frames)-1].File))
+	return class != "" && !systems[class] && !decoders.MatchString(class) && !strings.Contains(x.Type, "::") && (len(x.Frames) == 0 || !OfLibrary(x.Frames[len(x.Frames)-1].File))
 }
 
 // systems are the classes in which what lies below the program reports what it met: the C++ of PyTorch and others, and the operating system.
 var systems = map[string]bool{"RuntimeError": true, "OSError": true, "IOError": true, "MemoryError": true, "SystemError": true, "EnvironmentError": true,
 	"BlockingIOError": true, "PermissionError": true, "FileExistsError": true, "BrokenPipeError": true, "ConnectionError": true, "InterruptedError": true,
 	"OutOfMemoryError": true, "DistBackendError": true, "DistStoreError": true, "DistNetworkError": true, "AcceleratorError": true}
+
+// decoders are the classes in which what reads files says that it cannot: that is about the file more often than about the code.
+var decoders = pattern.New(`Decod|Unidentified|Corrupt|Truncat|Malformed`)
 
 // OfLibrary tells whether a file of code belongs to Python or to an installed package.
 func OfLibrary(file string) bool {
@@ -106,7 +110,7 @@ func exception(s *Scene) *Proposal {
 		}
 	}
 	if len(exits) == 0 && s.Graph.Shape == waitfor.NoHang && !signalled(f) {
-		exits = launched(f) // which looks for victims, too
+		exits = launched(f, knowledge.EndedItself) // which looks for victims, too
 	}
 	if len(exits) == 0 {
 		exits = bareTasks(s, func(who, how string) bool {
@@ -151,26 +155,39 @@ func besideExit(f *resolve.Facts, p *Proposal) {
 	}
 }
 
-// launched are processes whose end with an error only a launcher tells, which does not say what rank they were. One that a
-// signal ended may have taken the others along.
-func launched(f *resolve.Facts) []*resolve.Failure {
+// aborted says that an exit status is that of SIGABRT.
+func aborted(code int) bool { return code == -6 || code == 134 }
+
+// launched is the first of the processes whose end only launchers tell, which do not say what rank they were, where all ended in this way: one
+// that another signal ended may have taken the others along.
+func launched(f *resolve.Facts, is func(code int) bool) []*resolve.Failure {
 	for _, fl := range f.Failures {
 		if fl.Role == knowledge.SymptomRole {
 			return nil
 		}
 	}
-	var out []*resolve.Failure
+	var first *resolve.Failure
 	for i := range f.Obs.ChildExits {
 		c := &f.Obs.ChildExits[i]
-		if !knowledge.EndedItself(c.ExitCode) {
+		if !is(c.ExitCode) {
 			return nil
 		}
-		if len(out) == 0 {
-			out = append(out, &resolve.Failure{Rank: resolve.NoRank, Kind: resolve.KindExit, At: &c.At, T: f.At(c.At), Role: knowledge.CauseRole, Count: 1,
-				Text: fmt.Sprintf("a process exited with code %d", c.ExitCode)})
+		fl := &resolve.Failure{Rank: resolve.NoRank, Node: f.NodeOf(c.At), Kind: resolve.KindExit, At: &c.At, T: f.At(c.At), Role: knowledge.CauseRole, Count: 1,
+			Text: fmt.Sprintf("a process exited with code %d", c.ExitCode)}
+		if aborted(c.ExitCode) {
+			fl.Text = "a process aborted (SIGABRT)"
+		}
+		switch {
+		case first == nil || fl.T.Before(first.T):
+			first = fl
+		case fl.Node != first.Node && !first.T.Before(fl.T):
+			first.Node = "" // whose process was first is not known
 		}
 	}
-	return out
+	if first == nil {
+		return nil
+	}
+	return []*resolve.Failure{first}
 }
 
 // bareTasks are tasks that srun saw end in this way before it ended the step, where nothing says more: not even whether the task is a rank or
@@ -341,7 +358,7 @@ func nativeCrash(s *Scene) *Proposal {
 		if r.Exit != nil && (r.Exit.Code == -9 || r.Exit.Code == 137) {
 			return nil // somebody was killed: an abort elsewhere follows from that
 		}
-		if r.Exit == nil || (r.Exit.Code != -6 && r.Exit.Code != 134) || s.Graph.Waits(r.ID) || spoke(r) || takenDown(f, r) {
+		if r.Exit == nil || !aborted(r.Exit.Code) || s.Graph.Waits(r.ID) || spoke(r) || takenDown(f, r) {
 			continue
 		}
 		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: resolve.KindExit, At: &r.Exit.At, T: r.Exit.T, Role: knowledge.CauseRole,
@@ -355,6 +372,12 @@ func nativeCrash(s *Scene) *Proposal {
 			p := propose(s, knowledge.NativeCrash, Local, bare)
 			p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.85
 			p.Why = "SLURM saw a task abort; no line from the task shows why"
+			return p
+		}
+		if bare := launched(f, aborted); len(bare) > 0 && !signalled(f) {
+			p := propose(s, knowledge.NativeCrash, Local, bare)
+			p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
+			p.Why = "the exit status shows SIGABRT, and nothing before it shows why"
 			return p
 		}
 	}

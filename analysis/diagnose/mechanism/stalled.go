@@ -171,6 +171,7 @@ func rankStalled(s *Scene) *Proposal {
 			p.Needs = append(p.Needs, needWorld)
 		}
 		p.Needs = append(p.Needs, needFiles)
+		p.misheard(s)
 		return p
 	case waitfor.NoHang:
 		if p := unspoken(s); p != nil {

@@ -1,0 +1,47 @@
+package diagnose
+
+import (
+	"fmt"
+	"testing"
+)
+
+// Failures of public reports whose wordings nobody had foreseen: what a process was about, how a launcher saw it end, and what it had said
+// before a check of its own ended it.
+func TestFieldUnforeseen(t *testing.T) {
+	const (
+		joining = "Traceback (most recent call last):\n  File \"train.py\", line 209, in <module>\n    main()\n" +
+			"  File \"/opt/py/site-packages/torch/distributed/distributed_c10d.py\", line 703, in _new_process_group_helper\n    pg = ProcessGroupGloo(prefix_store, rank, world_size, timeout=timeout)\n"
+		waiting = "Traceback (most recent call last):\n  File \"train.py\", line 209, in <module>\n    main()\n  File \"/home/u/feed.py\", line 12, in fetch\n    sock.recv(4)\n"
+		lost    = "2025-06-03 17:48:01.330561: E external/xla/xla/service/gpu/nccl_utils.cc:191] Aborting communicator: 0x5555a108ff90 due to async NCCL error: remote process exited or there was a network error\n"
+		check   = "2025-06-03 17:48:01.330601: F external/xla/xla/service/gpu/nccl_utils.cc:203] Check failed: false\nFatal Python error: Aborted\n"
+	)
+	exit := func(node, code string) string {
+		return node + ": [2025-06-03 17:48:01,123] [ERROR] [launch.py:321:sigkill_handler] ['/usr/bin/python3', '-u', 'train.py', '--local_rank=7'] exits with return code = " + code + "\n"
+	}
+	for _, c := range []fieldCase{
+		{"a group that is joined in vain", one(joining + "RuntimeError: Connection timed out\n"), []string{"init-unreachable"}, "-"},
+		{"another error while a group is joined", one(joining + "RuntimeError: lane 3 has no owner\n"), []string{"exception", "unknown"}, "-"},
+		{"a connection of the program's own", one(waiting + "RuntimeError: Connection timed out\n"), []string{"exception", "unknown"}, "-"},
+		{"a launcher sees an abort", one(exit("192.168.83.120", "-6")), []string{"native-crash", "unknown"}, "node 192.168.83.120"},
+		{"two launchers do, at one time", one(exit("192.168.83.120", "-6") + exit("192.168.83.121", "-6")), []string{"native-crash", "unknown"}, "-"},
+		{"a launcher sees an abort and a kill", one(exit("192.168.83.120", "-6") + exit("192.168.83.121", "-9")), []string{"external-signal", "host-oom"}, ""},
+		{"a check that a lost peer fails", one(lost + check), []string{"peer-lost", "unknown"}, "-"},
+		{"a check that fails before", one(check + lost), []string{"native-crash"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// Who timed out first is said by those that it notified. Where its own log is at hand, and no line in it is understood to tell of the timeout, what
+// it said is not missing: it may be anything.
+func TestFieldTimeoutsThatAreNotUnderstood(t *testing.T) {
+	const told = "[rank%d]:[E603 17:48:01.5 ProcessGroupNCCL.cpp:1434] [PG ID 0 PG GUID 0(default_pg) Rank %d] Received a dump signal due to a collective timeout from  rank 1 and we will try our best to dump the debug info. Last enqueued NCCL work: 6, last completed NCCL work: %d.\n"
+	others := fmt.Sprintf(told+told, 0, 0, 5, 2, 2, 5)
+	spoke := "[rank1]: step 3 loss 2.13\n[rank1]:[E603 17:48:01.4 ProcessGroupNCCL.cpp:632] [Rank 1] the supervisor found the collective past its limit\n"
+	for _, c := range []fieldCase{
+		{"its log is at hand", one(fieldSteps + spoke + others), []string{"collective-hang", "gpu-hang", "rank-stalled", "unknown"}, "-"},
+		{"its log is missing", one(fieldSteps + others), []string{"collective-hang", "gpu-hang", "rank-stalled"}, "-"},
+	} {
+		c.check(t)
+	}
+}
