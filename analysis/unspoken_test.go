@@ -33,7 +33,7 @@ func unspokenJob(t *testing.T, line string, own map[int]string) []incident.Sourc
 // Whoever is missing among all that waited in vain is whom they waited for, whatever the words are: it is named, and shown is what it wrote last.
 func TestWhoIsMissingAmongThoseThatWaitedIsNamed(t *testing.T) {
 	for _, line := range waitedInVain {
-		r := diagnosed(t, Input{Sources: unspokenJob(t, line, map[int]string{5: "2026-11-26 10:05:01,105 - trainer - INFO - epoch hook begins on shard 12\n"})})
+		r := diagnosed(t, Input{Sources: unspokenJob(t, line, map[int]string{5: "2026-11-26 10:05:01,105 - trainer - INFO - epoch hook begins on shard 12\n2026-11-26 10:12:47,105 - mesh - INFO - told to stop\n"})})
 		v := r.Verdict
 		if v.Status != incident.Inconclusive || v.Mechanism != "rank-stalled" || !slices.Equal(v.Root.Frontier, []int{5}) || len(v.Root.Ranks) > 0 {
 			t.Errorf("%q: %s %s, ranks %v, frontier %v", line, v.Status, v.Mechanism, v.Root.Ranks, v.Root.Frontier)

@@ -289,7 +289,8 @@ func saysMore(summary, headline string) bool {
 
 // proofText is where to see what broke with one's own eyes.
 func proofText(r *incident.Report) string {
-	if r.Verdict.Status == incident.NoFailure || len(r.Standouts) > 0 || len(r.KeyFiles) == 0 || r.KeyFiles[0].Line == 0 {
+	unexplained := len(r.Standouts) > 0 && r.Verdict.Mechanism == "unknown" // the clues are the proof
+	if r.Verdict.Status == incident.NoFailure || unexplained || len(r.KeyFiles) == 0 || r.KeyFiles[0].Line == 0 {
 		return ""
 	}
 	return " See " + fileLine(r.KeyFiles[0]) + "."

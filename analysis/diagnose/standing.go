@@ -8,6 +8,8 @@ import (
 	"faultline/analysis/diagnose/mechanism"
 	"faultline/analysis/novel"
 	"faultline/analysis/resolve"
+	"faultline/analysis/waitfor"
+	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
 	"faultline/knowledge/severity"
@@ -18,6 +20,9 @@ const mostStandouts = 3
 
 // least is how many points a line needs to be worth a look.
 const least = 10
+
+// loud is how many points another line needs beside a verdict that may not be all.
+const loud = 30
 
 // mostBeside is how many are reported beside a set of causes.
 const mostBeside = 2
@@ -81,12 +86,84 @@ func (b *builder) clues() []*novel.Line {
 		return lines
 	case b.failed():
 		unfit := func(l *novel.Line) bool { return !l.Suspect() }
-		if before := slices.DeleteFunc(mechanism.Leads(f), unfit); len(before) > 0 {
-			return before
+		lines := slices.DeleteFunc(mechanism.Leads(f), unfit)
+		if len(lines) == 0 {
+			lines = slices.DeleteFunc(mechanism.Apart(f), unfit)
 		}
-		return slices.DeleteFunc(mechanism.Apart(f), unfit)
+		understood := b.s.Graph.Shape != waitfor.NoHang && b.s.Graph.Shape != waitfor.Told // below a timeout lines follow from the wait
+		if slices.Contains(mechanisms(v), unknown) && !understood {
+			lines = b.nearest(b.unexplained(lines))
+		}
+		if l := mechanism.Unspoken(f); l != nil && slices.Contains(lines, l) { // the verdict speaks of those who do not print it
+			lines = slices.Concat([]*novel.Line{l}, slices.DeleteFunc(lines, func(o *novel.Line) bool { return o == l }))
+		}
+		return lines
 	}
 	return slices.DeleteFunc(mechanism.Leads(f), func(l *novel.Line) bool { return !l.Tells() })
+}
+
+// unexplained adds to lines the others that sound bad and that nobody knows: where what is known may not be all, one of them may tell the rest,
+// wherever it stands. Lines that were understood tell more, too, where all that is known is how processes ended, and where
+// the exception that is known was raised in answer to another.
+func (b *builder) unexplained(lines []*novel.Line) []*novel.Line {
+	f, bare := b.s.Facts, b.bare()
+	for i := range f.Standing {
+		l := &f.Standing[i]
+		shown := !l.Known.Read || bare && !b.cites(l) || b.answered(l)
+		if shown && l.Sounds() && l.Score >= loud && l.Known.Meaning == "" && !slices.Contains(lines, l) {
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}
+
+// nearest puts the lines of the processes in front on which the verdict rests: they tell more of it than what others saw.
+func (b *builder) nearest(lines []*novel.Line) []*novel.Line {
+	near := func(l *novel.Line) bool {
+		return slices.ContainsFunc(b.d.winners, func(p *mechanism.Proposal) bool {
+			return slices.Contains(p.Ranks, l.Rank) || slices.ContainsFunc(p.First, func(fl *resolve.Failure) bool {
+				return fl.At.File == l.File && len(p.Ranks) == 0 && fl.Role == knowledge.CauseRole
+			})
+		})
+	}
+	slices.SortStableFunc(lines, func(x, y *novel.Line) int {
+		switch nx, ny := near(x), near(y); {
+		case nx == ny:
+			return 0
+		case nx:
+			return -1
+		}
+		return 1
+	})
+	return lines
+}
+
+// answered says that a line is the last of an exception that the verdict's own was raised in answer to.
+func (b *builder) answered(l *novel.Line) bool {
+	return slices.ContainsFunc(b.d.winners, func(p *mechanism.Proposal) bool {
+		return slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool {
+			x := fl.Exc
+			return x != nil && x.File == l.File && x.Begin.Line < l.At.Line && l.At.Line < x.Line &&
+				slices.ContainsFunc(x.Cause, func(c worker.Exception) bool { return strings.Contains(l.Text, c.Type) })
+		})
+	})
+}
+
+// bare says that all that is known of a failure is how processes ended.
+func (b *builder) bare() bool {
+	for _, p := range b.d.winners {
+		if slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Kind != resolve.KindExit && fl.Kind != resolve.KindTask }) {
+			return false
+		}
+	}
+	return true
+}
+
+// cites says that the verdict rests on a line: it stands on the first screen already.
+func (b *builder) cites(l *novel.Line) bool {
+	return slices.ContainsFunc(b.d.winners, func(p *mechanism.Proposal) bool {
+		return slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.At.File == l.File && fl.At.Line == l.At.Line })
+	})
 }
 
 func mechanisms(v *incident.Verdict) []string {
@@ -102,10 +179,16 @@ func (b *builder) parting(l *novel.Line) *incident.Standout {
 	if len(l.Silent) == 0 {
 		return nil
 	}
-	r := b.s.Facts.Rank(l.Silent[0])
+	f := b.s.Facts
+	r := f.Rank(l.Silent[0])
 	last, ok := mechanism.LastLine(r)
 	if !ok {
 		return nil
+	}
+	if before := mechanism.StandingTime(f, l); f.LastWords != nil && before.Valid {
+		if at, _, ok := f.LastWords(r, before, nil); ok { // what it says of its own end tells less
+			last = mechanism.QuoteAt(at, nil)
+		}
 	}
 	out := incident.Standout{Severity: severity.Calm.String(), Score: 15, Rank: ptr(r.ID), Node: r.Node, N: 1, Files: 1, Evidence: []incident.Evidence{last},
 		Reasons: []incident.Reason{{Part: "spatial", Points: 15, Text: "its last line; it lacks a line that all other ranks print"}}}

@@ -47,7 +47,7 @@ type Known struct {
 
 // Part is one reason why a line stands out or not.
 type Part struct {
-	Name   string // severity, order, position, rarity, spatial, cross-job, temporal, background, known, stack
+	Name   string // severity, order, position, rarity, spatial, cross-job, temporal, background, known, stack, words, end
 	Points int
 	Why    string
 }
@@ -88,7 +88,7 @@ const Suspicious = 45
 
 // Stands says that a line stands out, and that nobody else made anything of it: in a run that has one nobody may say that nothing is wrong.
 func (l *Line) Stands() bool {
-	if l.Score-l.points("order") < Suspicious || !l.Behind || l.Background || l.Known.Noise || l.Known.Read || l.Known.Form {
+	if l.Score-l.points("order")-l.points("end") < Suspicious || !l.Behind || l.Background || l.Known.Noise || l.Known.Read || l.Known.Form {
 		return false
 	}
 	return l.Level >= severity.Failed || l.Level == severity.Warning && l.Last > 0 && l.Minority && l.proven
@@ -107,8 +107,13 @@ func (l *Line) points(part string) (n int) {
 // Suspect says that a line may be where a failure began that is proven already: it sounds bad, nobody made anything of it, and nothing shows
 // that training went on after it.
 func (l *Line) Suspect() bool {
-	score := max(l.Score, l.Score-l.points("order"))
+	score := max(l.Score, l.Score-l.points("order")) - l.points("end")
 	return score >= Suspicious && l.Level >= severity.Failed && (l.Behind || l.Unsure) && !l.Background && !l.Known.Noise && !l.Known.Read
+}
+
+// Sounds says that a line sounds bad and says why, and that nothing shows that training went on after it.
+func (l *Line) Sounds() bool {
+	return l.Level >= severity.Failed && (l.Behind || l.Unsure) && !l.Background && !l.Known.Noise && !l.Sign.Ends && l.points("words") == 0
 }
 
 // Tells says that a line is worth showing where the run may be well: it stands out, or it is what few said last, and after the last step.
@@ -143,8 +148,10 @@ type candidate struct {
 	crowd   bool // some of its writers are not known
 	side    side
 	time    moment
-	follows bool // something in its file sounds bad before it
-	allOver bool // it is printed from the beginning of a file to its end
+	first   map[string]int64 // where it sounds bad first, by file
+	follows bool             // something in its file sounds bad before it
+	outdone bool             // it tells only that something ended, where others tell more
+	allOver bool             // it is printed from the beginning of a file to its end
 	outcome
 }
 
@@ -181,7 +188,7 @@ func Weigh(files []*File, w World, n int) []Line {
 			t := Template(Message(k.Text))
 			c := by[t]
 			if c == nil {
-				c = &candidate{Line: Line{File: f.Name, At: k.At, Text: k.Text, Template: Hash([]byte(t)), Level: k.Sign.Level, Rank: -1}, kind: k, file: f, few: true, world: &w, rank: map[int]bool{}}
+				c = &candidate{Line: Line{File: f.Name, At: k.At, Text: k.Text, Template: Hash([]byte(t)), Level: k.Sign.Level, Rank: -1}, kind: k, file: f, few: true, world: &w, rank: map[int]bool{}, first: map[string]int64{}}
 				by[t] = c
 				all = append(all, c)
 			}
@@ -223,6 +230,9 @@ func Message(text string) string {
 // merge adds the lines of one file. The line that is quoted is one behind the last step if there is any, of several the earliest.
 func (c *candidate) merge(f *File, k *Kind) {
 	c.N += k.N
+	if off, ok := c.first[f.Name]; k.Sign.Level >= severity.Failed && (!ok || k.At.Off < off) {
+		c.first[f.Name] = k.At.Off
+	}
 	where, proven, earlier := c.sideOf(f, k)
 	c.before += earlier
 	when := c.when(f, k)
@@ -315,6 +325,11 @@ func (c *candidate) trouble() bool {
 	return c.Level >= severity.Failed && c.side != before && !c.Background && !c.allOver && !c.Known.Noise && c.outcome != endured
 }
 
+// heading says that a line ends where what it announces would begin. An exception whose message is empty announces nothing.
+func (c *candidate) heading() bool {
+	return c.Stop == nil && strings.HasSuffix(strings.TrimSpace(c.Text), ":")
+}
+
 // together is within how many seconds of the first line that sounds bad others count as first, too: the clocks of nodes differ.
 const together = 2
 
@@ -322,20 +337,26 @@ const together = 2
 func order(all []*candidate) {
 	first, failed := map[string]int64{}, map[string]int64{} // of what sounds bad, and of calls that failed
 	note := func(m map[string]int64, c *candidate) {
-		if off, ok := m[c.File]; !ok || c.At.Off < off {
-			m[c.File] = c.At.Off
+		for file, at := range c.first {
+			if off, ok := m[file]; !ok || at < off {
+				m[file] = at
+			}
 		}
 	}
 	var earliest moment
+	reasons := slices.ContainsFunc(all, func(c *candidate) bool { return c.trouble() && !c.kind.Sign.Ends })
 	for _, c := range all {
+		c.outdone = reasons && c.kind.Sign.Ends
 		if !c.trouble() {
 			continue
 		}
-		note(first, c)
+		if !c.outdone { // what an end is told by is no reason for what is said below
+			note(first, c)
+		}
 		if c.outcome == returned {
 			note(failed, c)
 		}
-		if c.time.known && (!earliest.known || c.time.seconds < earliest.seconds) {
+		if !c.outdone && c.time.known && (!earliest.known || c.time.seconds < earliest.seconds) {
 			earliest = c.time
 		}
 	}
@@ -346,7 +367,7 @@ func order(all []*candidate) {
 		}
 		off, ok := above[c.File]
 		c.follows = c.Level > severity.Calm && ok && off < c.At.Off
-		c.Earliest = c.trouble() && c.time.known && c.time.seconds <= earliest.seconds+together
+		c.Earliest = c.trouble() && !c.outdone && c.time.known && c.time.seconds <= earliest.seconds+together
 	}
 }
 
@@ -373,6 +394,8 @@ var rules = []rule{
 	{"known", -40, func(c *candidate) bool { return c.Known.Noise }, always("it is known to be harmless")},
 	{"known", -10, func(c *candidate) bool { return c.Known.Echo }, always("lines like it mostly follow from another failure")},
 	{"words", -20, func(c *candidate) bool { return c.kind.mute }, always("it says nothing by itself")},
+	{"words", -25, func(c *candidate) bool { return c.heading() }, always("it announces what follows, and says nothing by itself")},
+	{"end", -15, func(c *candidate) bool { return c.outdone }, always("it says how something ended, not why")},
 	{"position", 18, func(c *candidate) bool { return c.Last == 1 && !c.world.Tables }, func(c *candidate) string { return c.ends("the last line") }},
 	{"position", 14, func(c *candidate) bool { return c.Last > 0 && !c.world.Tables }, func(c *candidate) string { return c.ends("among the last lines") }},
 	{"position", 14, func(c *candidate) bool { return c.world.Stepped && c.Behind && c.kind.Next > 0 }, always("it comes right after the last step")},

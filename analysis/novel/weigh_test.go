@@ -80,6 +80,8 @@ func TestEveryRowOfTheTableCounts(t *testing.T) {
 		{"known as an echo", "mux", one(base + "mux failed\n"), echo, "severity 30 position 18 known -10 rarity 8 temporal 4"},
 		{"below another", "mux", one(base + "dup failed\nmux failed\n"), stepped, "severity 30 order -20 position 18 rarity 8 temporal 4"},
 		{"before all others", "mux", one(base + "mux failed\nmuch, much later all else failed\n"), timed, "severity 30 order 20 position 14 rarity 8 temporal 4"},
+		{"announcing what follows", "mux", one(base + "mux failed:\n"), stepped, "severity 30 words -25 position 18 rarity 8 temporal 4"},
+		{"how it ended, beside why", "mux", one(base + "mux exited with code 3\ndup failed\n"), stepped, "severity 30 end -15 position 14 rarity 8 temporal 4"},
 		{"all but one", "mux", several("mux failed\n", 7), told, "severity 30 spatial 22 position 18 temporal 4"},
 		{"beside a file with steps", "mux", map[string]string{"a.log": base, "b.log": "mux failed\n" + strings.Repeat("x y\nz w\n", 40)}, late, "severity 30 spatial 15 rarity 8 position 6"},
 		{"all along", "mux", map[string]string{"a.log": strings.Repeat("mux failed\nx y\nz w\n", 40)}, World{}, "severity 30 background -15 position 14"},

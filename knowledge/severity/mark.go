@@ -76,11 +76,18 @@ func stands(line []byte, from, to int) bool {
 	return true
 }
 
-// lettered says that a word is a level by its first letter: "E0603 17:48:01", "[E603 17:48:01", "[E]", "E/tag".
+// sourced says that a place in source code closes the bracket: "socket.cpp:697] ".
+func sourced(rest []byte) bool {
+	place, _, closed := bytes.Cut(rest[:min(len(rest), front)], []byte("]"))
+	file, number, numbered := bytes.Cut(place, []byte(":"))
+	return closed && numbered && bytes.IndexByte(file, '.') > 0 && bytes.IndexByte(file, ' ') < 0 && len(number) > 0 && len(bytes.Trim(number, "0123456789")) == 0
+}
+
+// lettered says that a word is a level by its first letter: "E0603 17:48:01", "[E603 17:48:01", "[E]", "[E file.cpp:12]".
 func lettered(line []byte, from, to int) bool {
 	word := line[from:to]
 	if len(word) == 1 {
-		return from > 0 && line[from-1] == '[' && to < len(line) && line[to] == ']'
+		return from > 0 && line[from-1] == '[' && to < len(line) && (line[to] == ']' || line[to] == ' ' && sourced(line[to+1:]))
 	}
 	if len(word) < 4 || len(word) > 5 {
 		return false

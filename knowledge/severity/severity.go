@@ -30,6 +30,8 @@ type Sign struct {
 	At, Len int
 	// English is the C library's message that stands there in another language.
 	English string
+	// Ends: it tells only that something ended, or was told to, and not why.
+	Ends bool
 }
 
 // most bounds how much of a line is looked at.
@@ -42,6 +44,7 @@ func Of(line []byte) Sign {
 	if sign.Level == Failed && survived(line) {
 		sign.Level = Warning
 	}
+	sign.Ends = sign.Level > Calm && ends(line)
 	return sign
 }
 
@@ -186,7 +189,7 @@ func phrase(low, line []byte) Sign {
 		}
 		for _, p := range ix.by[h] {
 			if p.Level > best.Level && bytes.HasPrefix(low[i:], p.text) && bounded(low, i, i+len(p.text)) {
-				best = Sign{p.Level, p.why(line[i : i+len(p.text)]), i, len(p.text), p.of}
+				best = Sign{Level: p.Level, Why: p.why(line[i : i+len(p.text)]), At: i, Len: len(p.text), English: p.of}
 			}
 		}
 	}

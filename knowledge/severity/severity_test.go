@@ -14,6 +14,7 @@ func TestHowBadALineSounds(t *testing.T) {
 		"2026-11-26 10:12:44,001 - mux - ERROR - torn": Failed, "ERROR:root:torn": Failed, "CRITICAL mux torn": Crash, "WARNING: torn": Warning, "Group Comms Ranks Status Errors": Warning, "gn1:7:9 [0] net.cc:4 NCCL WARN torn": Failed, "gn1:7:9 [0] net.cc:4 RCCL WARN torn": Failed, "gn1:7:9 [0] net WARN torn": Warning, "time=x level=ERROR msg=torn": Failed,
 		`{"level":"fatal","msg":"torn"}`: Crash, `{"level":50,"msg":"torn"}`: Failed, `{"level":30,"msg":"fine"}`: Calm, `{"severity": "WARNING", "message": "torn"}`: Warning,
 		"<2>feeder: torn": Crash, "<3>feeder: torn": Failed, "<6>feeder: fine": Calm, "PRIORITY=3": Failed, "[10:12][E][mux] torn": Failed,
+		"[W socket.cpp:697] [c10d] The client has failed to connect": Warning, "[rank2]:[W TCPStore.cpp:125] [c10d] sendBytes failed": Warning, "[E ring.cpp:88] torn": Failed, "[E ring 88] torn": Calm,
 		"2026-11-26 10:12:44 INFO  mux - the read failed": Warning, "DEBUG: retrying": Calm,
 		"feeder left with exit status 41": Failed, "exited with code -9": Failed, "Command returned non-zero exit status 2.": Failed,
 		"ValueError: lane": Failed, "com.x.LeaseLostException": Failed, "untimeError: lane": Failed, "SIGSEGV": Crash, "ENOSPC": Failed,
@@ -85,6 +86,35 @@ func TestGuessesComeLast(t *testing.T) {
 	} {
 		if s := Of([]byte(line)); line[s.At:s.At+s.Len] != want {
 			t.Errorf("%q: %q, not %q", line, line[s.At:s.At+s.Len], want)
+		}
+	}
+}
+
+// What tells how something ended tells nothing of why, unless it says that, too.
+func TestWhatTellsOnlyAnEnd(t *testing.T) {
+	for line, want := range map[string]bool{
+		"srun: error: n14: task 7: Exited with exit code 1":                                                                  true,
+		"srun: error: n14: tasks 0-6: Terminated":                                                                            true,
+		"slurmstepd: error: *** STEP 4.0 ON n1 CANCELLED AT 2024-11-02T10:12:44 ***":                                         true,
+		"E0626 09:32:11.5 14 api.py:869] failed (exitcode: -9) local_rank: 1 (pid: 4242) of binary: /usr/bin/python3":        true,
+		"  traceback : Signal 6 (SIGABRT) received by PID 48095":                                                             true,
+		"torch.distributed.elastic.multiprocessing.api.SignalException: Process 5404 got signal: 15":                         true,
+		"feeder helper left with exit status 41":                                                                             true,
+		"train.py FAILED":                                                                                                    true,
+		"terminate called after throwing an instance of 'std::runtime_error'":                                                true,
+		"slurmstepd: error: *** STEP 4.0 ON n1 CANCELLED AT 2024-11-02T10:12:44 DUE TO TIME LIMIT ***":                       false,
+		"srun: error: n14: task 7: Out Of Memory":                                                                            false,
+		"srun: error: n14: task 7: Segmentation fault":                                                                       false,
+		"feeder died with exit code 139":                                                                                     false,
+		"failed (exitcode: -11) local_rank: 0 (pid: 4242)":                                                                   false,
+		"mux gave up on lane 3, exit code 2":                                                                                 false,
+		"Net : Connection closed by remote peer n21<48524>, terminated":                                                      false,
+		"ValueError: lane 3 has exit code 7":                                                                                 false,
+		"[Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=2) ran for 600000 milliseconds before that.": false,
+		"step 12 loss 0.5": false,
+	} {
+		if got := Of([]byte(line)); got.Ends != want {
+			t.Errorf("%q tells only an end: %v (%s)", line, got.Ends, got.Why)
 		}
 	}
 }

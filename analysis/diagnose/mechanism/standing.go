@@ -44,7 +44,7 @@ func sender(f *resolve.Facts) *novel.Line {
 	for i := range f.Standing {
 		l := &f.Standing[i]
 		text := strings.ToLower(l.Text)
-		if l.Stands() && l.Known.Meaning == "" && !slices.ContainsFunc(asked, func(w string) bool { return strings.Contains(text, w) }) {
+		if (l.Stands() || l.Suspect() && l.Stop == nil) && l.Known.Meaning == "" && !slices.ContainsFunc(asked, func(w string) bool { return strings.Contains(text, w) }) {
 			return l
 		}
 	}
@@ -77,10 +77,7 @@ func (t troubles) precede(f *resolve.Facts, l *novel.Line, since resolve.Moment)
 	if off, ok := t[l.File]; ok && off <= l.At.Off {
 		return true
 	}
-	p := line.Parse([]byte(l.Text))
-	at := StandingAt(l)
-	at.By, at.Stamp = &p.Who, cmp.Or(p.Stamp, l.At.Stamp)
-	now := f.At(at)
+	now := StandingTime(f, l)
 	return now.Valid && since.Valid && !now.Before(since)
 }
 
@@ -137,6 +134,14 @@ func knownTroubles(f *resolve.Facts) (t troubles, since resolve.Moment) {
 
 // StandingAt is where a line that stands out is.
 func StandingAt(l *novel.Line) worker.At { return PlaceAt(l.File, l.At) }
+
+// StandingTime is when a line that stands out was printed.
+func StandingTime(f *resolve.Facts, l *novel.Line) resolve.Moment {
+	p := line.Parse([]byte(l.Text))
+	at := StandingAt(l)
+	at.By, at.Stamp = &p.Who, cmp.Or(p.Stamp, l.At.Stamp)
+	return f.At(at)
+}
 
 // PlaceAt is a place in a file as observations have it.
 func PlaceAt(file string, p novel.Place) worker.At {

@@ -1,0 +1,56 @@
+package analysis
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"faultline/incident"
+)
+
+// failingJob is a job of eight ranks in separate files: each ends in lines of its own, and srun's file tells how one of its tasks ended.
+func failingJob(t *testing.T, srun string, own func(rank int) string) []incident.Source {
+	t.Helper()
+	files := map[string]string{"slurm-4242.out": srun}
+	for r := range 8 {
+		files[fmt.Sprintf("rank_%d.log", r)] = healthyLog(r, 300) + own(r)
+	}
+	return written(t, files, "")
+}
+
+// Where what is known of a failure may not be all, the lines that may tell the rest are shown beside it: those of the process that failed before
+// those of others, and what says why before what says only how something ended.
+func TestWhatMayTellTheRestIsShown(t *testing.T) {
+	const (
+		exited    = "srun: error: gn3: task 5: Exited with exit code 1\n"
+		traceback = "[rank5]: Traceback (most recent call last):\n[rank5]:   File \"/opt/py/site-packages/mux/lane.py\", line 3, in claim\n[rank5]:     f()\n"
+		answering = "\n[rank5]: During handling of the above exception, another exception occurred:\n\n"
+	)
+	closing := "lane a is handed back\nlane b stays\nthe pool keeps c\nd is free\nnothing waits for e\n"
+	for _, c := range []struct {
+		name, srun string
+		own        func(rank int) string
+		first      string // what the first line that is shown holds
+	}{
+		{"of an exit status, what all ranks say", exited, func(r int) string {
+			return closing + fmt.Sprintf("mux: ERROR: lane %d has no uplink\n", r) + closing
+		}, "has no uplink"},
+		{"of an exit status, no other word of an end", exited + "srun: error: gn3: tasks 0-4,6-7: Terminated\n", func(r int) string {
+			if r != 5 {
+				return "terminated by request\n"
+			}
+			return closing + "feeder left with exit status 41\nmux: ERROR: lane 5 has no uplink\n" + closing
+		}, "has no uplink"},
+		{"of an exception, what it was raised in answer to", "", func(r int) string {
+			if r != 5 {
+				return closing + fmt.Sprintf("mux: ERROR: neighbour of %d hung up\n", r) + closing
+			}
+			return traceback + "[rank5]: mux.LaneError: lane 5 is torn\n" + answering + traceback + "[rank5]: RuntimeError: claim came to nothing\n"
+		}, "lane 5 is torn"},
+	} {
+		r := diagnosed(t, Input{Sources: failingJob(t, c.srun, c.own)})
+		if len(r.Standouts) == 0 || !strings.Contains(r.Standouts[0].Statement, c.first) {
+			t.Errorf("%s: %s %v, shown is %s", c.name, r.Verdict.Mechanism, r.Verdict.Candidates, standoutsOf(r))
+		}
+	}
+}
