@@ -34,6 +34,8 @@ type Config struct {
 	// Storage are AIStore clusters with an access that the bot has by itself.
 	Storage       []Storage     `yaml:"storage"`
 	StorageAccess StorageAccess `yaml:"storage_access"`
+	// Checklists are a team's own, for bot check --checklist.
+	Checklists []Checklist `yaml:"checklists"`
 }
 
 // Cluster is one cluster that jobs run on.
@@ -224,6 +226,7 @@ func (c *Config) Validate() error {
 	c.validateStorage(bad)
 	c.validateWatch(bad)
 	c.validatePush(bad)
+	c.validateChecklists(bad)
 	choice("output.format", c.Output.Format, Formats)
 	choice("output.color", c.Output.Color, Colors)
 	if c.Limits.Workers < 0 || c.Limits.Workers > maxWorkers {

@@ -107,7 +107,7 @@ type Library struct {
 
 // Variables are those that nodes must agree on, or that are shown where something is wrong.
 var Variables = []string{"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "NNODES", "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA", "NCCL_IB_DISABLE", "NCCL_P2P_DISABLE",
-	"NCCL_ALGO", "NCCL_PROTO", "NCCL_NET", "NCCL_TIMEOUT", "CUDA_VISIBLE_DEVICES", "SLURM_JOB_ID", "SLURM_JOB_NUM_NODES", "LD_LIBRARY_PATH"}
+	"NCCL_ALGO", "NCCL_PROTO", "NCCL_NET", "NCCL_TIMEOUT", "NCCL_DEBUG", "CUDA_VISIBLE_DEVICES", "SLURM_JOB_ID", "SLURM_JOB_NUM_NODES", "LD_LIBRARY_PATH"}
 
 // Wants are what the job needs.
 type Wants struct {

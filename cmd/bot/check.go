@@ -33,6 +33,10 @@ for one temporary file in each --write directory.
 
 Under SLURM it detects the nodes. Otherwise, list all nodes with --nodes and name this one with --node. On a single node there is nothing to wait for.
 
+With --checklist it also goes through a list before the job: pre-training, scaling-up or long-run, or one of your team's own (checklists in
+--config). What the nodes, --plan, --write and --checkpoint show is ticked with its proof; the rest is ticked by you with --tick. A critical
+item that is not passed blocks, so it can stand in front of sbatch.
+
 With --wrap it then becomes the training: every task waits for its node's check, and starts the command after -- only if it passed. The
 log is on disk, with job, node, task, time and command, before anything starts, so a crash at startup leaves one. Output still
 goes to SLURM too. Signals reach the command once, its exit code is kept (128 + N for signal N, 127 if not found), and bot push runs
@@ -42,6 +46,7 @@ Examples:
   srun --ntasks-per-node=1 bot check --gpus 8 --write /scratch/ckpt --checkpoint 200 --read /data/train || exit 1
   bot check --write /scratch/ckpt
   bot check --nodes cn[01-04] --node cn02 --lead cn01:20001
+  bot check --checklist pre-training --plan params=7e9,dp=8,zero=1,hidden=4096,layers=32,seq=4096,flash=1,gpu-memory=80 && sbatch train.sh
   bot check --format json
   srun --ntasks-per-node=8 bot check --gpus 8 --wrap -- python train.py --config big.yaml
 
@@ -66,6 +71,7 @@ type checking struct {
 	wait, send  time.Duration
 	starts      bool
 	wrapped     wrapping
+	list        listing
 }
 
 func (c *checking) declare(fs *pflag.FlagSet) {
@@ -81,6 +87,7 @@ func (c *checking) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&c.lead, "lead", "", "rendezvous address: `HOST:PORT` on the first node\ne.g. --lead cn01:20001")
 	fs.DurationVar(&c.wait, "wait", 30*time.Second, "how long to wait for missing nodes (`D`)\ne.g. --wait 2m")
 	fs.DurationVar(&c.send, "send", 2*time.Second, "how long each node sends to the next, 0 = skip (`D`)\ne.g. --send 5s")
+	c.list.declare(fs)
 	fs.BoolVar(&c.starts, "wrap", false, "start the command after -- when the check passes\ne.g. --wrap -- python train.py")
 	fs.StringVar(&c.wrapped.log, "log", "train-%j-%t.log", "with --wrap: also write the output to `FILE`, which is on disk before the command starts; SLURM's %j %t %N %n %A %a %s are replaced\ne.g. --log logs/error-%j-%n-%t.out")
 	fs.StringVar(&c.wrapped.push, "push", pushFailed, "with --wrap and $FAULTLINE_PUSH_TO: send the logs to the bot afterwards (`WHEN`): failed, always or never\ne.g. --push always")
@@ -92,6 +99,8 @@ type passed struct {
 	Pass     bool                `json:"pass"`
 	Findings []preflight.Finding `json:"findings"`
 	Nodes    []preflight.Facts   `json:"nodes"`
+	// Checklist is null where none was asked for.
+	Checklist []preflight.Item `json:"checklist"`
 }
 
 func (c *checking) run(ctx context.Context, e env, args []string) (int, error) {
@@ -103,6 +112,9 @@ func (c *checking) run(ctx context.Context, e env, args []string) (int, error) {
 	}
 	if c.wait <= 0 || c.send < 0 || c.checkpoint < 0 {
 		return exitUsage, usage("--wait must be positive; --send and --checkpoint must not be negative")
+	}
+	if err := c.list.load(); err != nil {
+		return exitUsage, err
 	}
 	if c.starts {
 		return c.wrap(ctx, e, args)
@@ -127,7 +139,13 @@ func (c *checking) check(ctx context.Context, e env) (int, error) {
 		c.options.Names = append(c.options.Names, addr)
 	}
 	self := preflight.Gather(ctx, c.options)
-	judge := func(all []preflight.Facts) []preflight.Finding { return preflight.Judge(all, nodes, c.wants) }
+	judge := func(all []preflight.Facts) []preflight.Finding {
+		findings := preflight.Judge(all, nodes, c.wants)
+		return append(findings, c.list.tick(all, findings, c.wants)...)
+	}
+	if len(nodes) < 2 || self.Node == nodes[0] {
+		c.list.run(ctx)
+	}
 	if len(nodes) < 2 {
 		all := []preflight.Facts{self}
 		return c.show(e.out, all, judge(all))
@@ -230,8 +248,9 @@ func (c *checking) show(w io.Writer, all []preflight.Facts, findings []preflight
 		}
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", " ")
-		return code, enc.Encode(passed{fails == 0, findings, all})
+		return code, enc.Encode(passed{fails == 0, findings, all, c.list.items})
 	}
+	c.list.show(w)
 	for _, f := range findings {
 		fmt.Fprintln(w, line(f))
 	}
