@@ -72,6 +72,7 @@ type checking struct {
 	starts      bool
 	wrapped     wrapping
 	list        listing
+	record      string
 }
 
 func (c *checking) declare(fs *pflag.FlagSet) {
@@ -88,6 +89,7 @@ func (c *checking) declare(fs *pflag.FlagSet) {
 	fs.DurationVar(&c.wait, "wait", 30*time.Second, "how long to wait for missing nodes (`D`)\ne.g. --wait 2m")
 	fs.DurationVar(&c.send, "send", 2*time.Second, "how long each node sends to the next, 0 = skip (`D`)\ne.g. --send 5s")
 	c.list.declare(fs)
+	fs.StringVar(&c.record, "record", "", "keep a health record in `FILE`: say what changed since each node last passed, and append this check\ne.g. --record /shared/health.jsonl")
 	fs.BoolVar(&c.starts, "wrap", false, "start the command after -- when the check passes\ne.g. --wrap -- python train.py")
 	fs.StringVar(&c.wrapped.log, "log", "train-%j-%t.log", "with --wrap: also write the output to `FILE`, which is on disk before the command starts; SLURM's %j %t %N %n %A %a %s are replaced\ne.g. --log logs/error-%j-%n-%t.out")
 	fs.StringVar(&c.wrapped.push, "push", pushFailed, "with --wrap and $FAULTLINE_PUSH_TO: send the logs to the bot afterwards (`WHEN`): failed, always or never\ne.g. --push always")
@@ -139,11 +141,15 @@ func (c *checking) check(ctx context.Context, e env) (int, error) {
 		c.options.Names = append(c.options.Names, addr)
 	}
 	self := preflight.Gather(ctx, c.options)
+	leads := len(nodes) < 2 || self.Node == nodes[0]
 	judge := func(all []preflight.Facts) []preflight.Finding {
 		findings := preflight.Judge(all, nodes, c.wants)
+		if leads { // one that could not join is no measure for the next time
+			findings = append(findings, c.remember(e.err, all, findings)...)
+		}
 		return append(findings, c.list.tick(all, findings, c.wants)...)
 	}
-	if len(nodes) < 2 || self.Node == nodes[0] {
+	if leads {
 		c.list.run(ctx)
 	}
 	if len(nodes) < 2 {
@@ -182,6 +188,30 @@ func (c *checking) check(ctx context.Context, e env) (int, error) {
 		return exitUnreadable, err
 	}
 	return c.show(e.out, all, findings)
+}
+
+// remember compares the nodes with their last pass, and notes how they are now. A record that cannot be used stops no job.
+func (c *checking) remember(errs io.Writer, all []preflight.Facts, findings []preflight.Finding) []preflight.Finding {
+	if c.record == "" {
+		return nil
+	}
+	f, err := os.OpenFile(c.record, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		fmt.Fprintf(errs, "no health record: %v\n", err)
+		return nil
+	}
+	defer f.Close()
+	last, unread, err := preflight.LastPasses(f)
+	if unread > 0 {
+		fmt.Fprintf(errs, "%s: %s ignored\n", c.record, count(unread, "line"))
+	}
+	if err == nil {
+		err = preflight.WriteVisits(f, preflight.Visits(all, findings, time.Now(), os.Getenv("SLURM_JOB_ID")))
+	}
+	if err != nil {
+		fmt.Fprintf(errs, "%s: %v\n", c.record, err)
+	}
+	return preflight.Changed(last, all)
 }
 
 // expected are the nodes of the job, the first of which leads. SLURM tells them, this node's name, and a job id for the port.

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -32,4 +33,27 @@ func TestAChecklistStandsInFrontOfSbatch(t *testing.T) {
 	call(t, "", "check", "--checklist", "long-run", "--tick", "links").want(t, exitUsage, "has no such item")
 	call(t, "", "check", "--checklist", "long-run", "--plan", "parms=1").want(t, exitUsage, "--plan")
 	call(t, "", "check", "--tick", "alerts").want(t, exitUsage, "belong to a checklist")
+}
+
+func TestACheckSaysWhatChangedSinceTheLastPass(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "health.jsonl")
+	args := []string{"check", "--node", "cn1", "--record", file}
+	call(t, "", args...).want(t, exitOK, "ready:")
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := strings.Replace(string(b), `"libc":"`, `"libc":"old `, 1) // that the machine has another libc by now
+	if older == string(b) {
+		t.Fatalf("no libc in %s", b)
+	}
+	if err := os.WriteFile(file, []byte(older), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	call(t, "", args...).want(t, exitOK, "cn1: changed: since its last pass on ", "previously old ")
+	call(t, "", args...).want(t, exitOK, "ready:") // the newest pass is as it is now
+	if b, _ := os.ReadFile(file); strings.Count(string(b), "\n") != 3 {
+		t.Errorf("%d lines", strings.Count(string(b), "\n"))
+	}
+	call(t, "", "check", "--record", t.TempDir()).want(t, exitOK, "ready:")
 }
