@@ -67,17 +67,9 @@ func runBefore(ctx context.Context, e env, c common, path string, after *inciden
 	if !strings.HasSuffix(path, ".jsonl") {
 		return reportOf(ctx, e, c, path)
 	}
-	f, err := os.Open(path)
+	book, err := readBook(ctx, e, path)
 	if err != nil {
 		return nil, exitUnreadable, err
-	}
-	defer f.Close()
-	book, err := history.Read(ctx, filepath.Base(path), f)
-	if err != nil {
-		return nil, exitUnreadable, err
-	}
-	for _, w := range book.Warnings {
-		fmt.Fprintln(e.err, printable(w, 200))
 	}
 	this, err := history.Of(after, history.Who{})
 	if err != nil {
