@@ -9,7 +9,6 @@ var infrastructureMechanisms = []Mechanism{
 		Meaning: "A node stopped answering, and SLURM ended the job. " +
 			"The host in the CANCELLED line only reports it; the dead node's own log simply stops.",
 		Now: []Advice{
-			{"Ask SLURM which node it lost and when; the job needs a replacement.", "sacct -j {job} -P -o JobID,State,FailedNode,NodeList; sinfo -R; scontrol show node {node}"},
 			adviceExclude,
 			{"Check its console or BMC for why it died.", "ipmitool -H {node}-bmc sel list | tail"},
 		},

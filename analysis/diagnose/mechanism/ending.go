@@ -100,6 +100,7 @@ func nodeFailure(s *Scene) *Proposal {
 		}
 	} else {
 		p.Base = 0.92
+		p.Now = []knowledge.Advice{{Text: "Ask SLURM which node it lost and when, then resubmit without that node.", Command: "sacct -j {job} -P -o JobID,State,FailedNode,NodeList; sinfo -R"}}
 	}
 	return p
 }
