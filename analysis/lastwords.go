@@ -103,7 +103,7 @@ func (w *lastOf) take(b []byte, n, off int64) bool {
 		return true
 	}
 	text := line.StripANSI(nil, b[min(p.Len, len(b)):])
-	if len(text) > 1 && text[0] == ' ' && text[1] == ' ' {
+	if indented(text, p.Len > 0) {
 		return true // the code that a line above is about
 	}
 	if text = bytes.TrimSpace(text); bytes.ContainsFunc(text, letter) {
@@ -112,6 +112,14 @@ func (w *lastOf) take(b []byte, n, off int64) bool {
 		w.at, w.text = at, string(bytes.ToValidUTF8(text, []byte("�")))
 	}
 	return true
+}
+
+// indented tells whether a line begins as code that Python prints below what it says of it: by two blanks, of which a label that stands
+// close to its text has taken one. A progress bar's number may stand behind a blank as well.
+func indented(text []byte, labelled bool) bool {
+	rest := bytes.TrimLeft(text, " ")
+	blanks := len(text) - len(rest)
+	return blanks > 1 || labelled && blanks == 1 && len(rest) > 0 && letter(rune(rest[0]))
 }
 
 // ofRuntime tells whether NCCL, UCX or PyTorch's C++ code wrote a line: below an error it does not show what the program was doing.

@@ -41,6 +41,8 @@ func TestWhatTheStalledRankWroteLastIsShown(t *testing.T) {
 			"Start from rank 2's last line before the wait, train.log:5: “asking the license server”."},
 		"the code that a warning shows is no line": {stalledAt(bare, "[rank2]: loader.py:7: UserWarning: slow shard\n[rank2]:   warnings.warn(\n"),
 			"train.log:5: “loader.py:7: UserWarning: slow shard”"},
+		"nor behind a label without a space": {stalledAt(bare, "[rank2]:loader.py:7: UserWarning: slow shard\n[rank2]:  warnings.warn(\n"),
+			"train.log:5: “loader.py:7: UserWarning: slow shard”"},
 		"what PyTorch's runtime and NCCL print does not show it": {stalledAt(bare, "[rank2]: asking the license server\n[rank2]:[W513 13:13:00.714781662 ProcessGroupNCCL.cpp:4115] [PG ID 0 PG GUID 0(default_pg) Rank 2]  using GPU 2 to perform barrier\n[rank2]: gn01:41003:41903 [2] NCCL INFO Connected all trees\n"),
 			"train.log:5: “asking the license server”"},
 		"only the line that introduces it": {stalledAt(bare, ""), "train.log:3: “Initializing distributed: GLOBAL_RANK: 2, MEMBER: 3/4”"},
