@@ -15,6 +15,7 @@ type Regexp struct {
 	once  sync.Once
 	re    *regexp.Regexp
 	needs []need
+	heads heads
 }
 
 // eager makes tests see what does not compile wherever a pattern stands.
@@ -30,7 +31,7 @@ func New(expr string) *Regexp {
 }
 
 func (r *Regexp) compiled() *regexp.Regexp {
-	r.once.Do(func() { r.re, r.needs = regexp.MustCompile(r.expr), needsOf(r.expr) })
+	r.once.Do(func() { r.re, r.needs, r.heads = regexp.MustCompile(r.expr), needsOf(r.expr), headsOf(r.expr) })
 	return r.re
 }
 
@@ -48,24 +49,39 @@ func (r *Regexp) possible(b []byte) bool {
 
 func (r *Regexp) Match(b []byte) bool {
 	re := r.compiled()
-	return r.possible(b) && re.Match(b)
+	from := start(&r.heads, b)
+	return from >= 0 && r.possible(b[from:]) && re.Match(b[from:])
 }
 
 func (r *Regexp) FindSubmatch(b []byte) [][]byte {
 	re := r.compiled()
-	if !r.possible(b) {
+	from := start(&r.heads, b)
+	if from < 0 || !r.possible(b[from:]) {
 		return nil
 	}
-	return re.FindSubmatch(b)
+	return re.FindSubmatch(b[from:])
 }
 
-func (r *Regexp) MatchString(s string) bool            { return r.compiled().MatchString(s) }
-func (r *Regexp) Find(b []byte) []byte                 { return r.compiled().Find(b) }
-func (r *Regexp) FindStringSubmatch(s string) []string { return r.compiled().FindStringSubmatch(s) }
-func (r *Regexp) SubexpIndex(name string) int          { return r.compiled().SubexpIndex(name) }
-func (r *Regexp) SubexpNames() []string                { return r.compiled().SubexpNames() }
-func (r *Regexp) FindString(s string) string           { return r.compiled().FindString(s) }
-func (r *Regexp) FindIndex(b []byte) []int             { return r.compiled().FindIndex(b) }
+func (r *Regexp) MatchString(s string) bool {
+	re := r.compiled()
+	from := start(&r.heads, s)
+	return from >= 0 && re.MatchString(s[from:])
+}
+
+func (r *Regexp) FindStringSubmatch(s string) []string {
+	re := r.compiled()
+	from := start(&r.heads, s)
+	if from < 0 {
+		return nil
+	}
+	return re.FindStringSubmatch(s[from:])
+}
+
+func (r *Regexp) Find(b []byte) []byte        { return r.compiled().Find(b) }
+func (r *Regexp) SubexpIndex(name string) int { return r.compiled().SubexpIndex(name) }
+func (r *Regexp) SubexpNames() []string       { return r.compiled().SubexpNames() }
+func (r *Regexp) FindString(s string) string  { return r.compiled().FindString(s) }
+func (r *Regexp) FindIndex(b []byte) []int    { return r.compiled().FindIndex(b) }
 func (r *Regexp) ReplaceAllString(src, repl string) string {
 	return r.compiled().ReplaceAllString(src, repl)
 }
