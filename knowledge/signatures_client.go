@@ -30,11 +30,21 @@ var clientSignatures = []Signature{
 	},
 	{
 		ID: "ais-refused", Mechanism: AISAuth, Role: CauseRole, Tier: DataIO, Direct: true,
-		Literals: []string{"STATUS:40"}, Pattern: `STATUS:(?P<status>401|403), MESSAGE:(?P<text>.{1,160})`,
+		Literals: []string{"STATUS:40"}, Not: []string{"access denied (allowed: "}, Pattern: `STATUS:(?P<status>401|403), MESSAGE:(?P<text>.{1,160})`,
 		Meaning: "AIStore refused the job's token.",
 		Do:      []Advice{{"Renew the token with a lifetime longer than the job, and check its permissions on the bucket.", "ais auth login USER --expire 240h; ais auth show"}},
 		Source:  "AIStore Python SDK, APIRequestError; AIStore v1.5.0 answers",
 		Example: "aistore.sdk.errors.AISError: STATUS:401, MESSAGE:invalid token from header \"Authorization\": invalid token [err: token expired], REQ_URL:http://proxy/v1/objects/b/o",
+	},
+	{
+		// Attributes of the bucket, whatever the token permits.
+		ID: "ais-bucket-access", Mechanism: AISAuth, Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"access denied (allowed: "}, Pattern: `STATUS:403, MESSAGE:(?P<text>.{1,120}: (?P<operation>[A-Z-]{1,40}) access denied \(allowed: .{0,120})`,
+		Meaning: "The bucket's access attributes don't allow what the job asks for.",
+		Scope:   ScopeStorage,
+		Do:      []Advice{{"Check the bucket's access attributes, and who changed them: another token doesn't help.", "ais bucket props show ais://BUCKET access"}},
+		Source:  "AIStore v1.5.0, cmn/err.go, errors of access control; seen on a real cluster",
+		Example: "aistore.sdk.errors.AISError: STATUS:403, MESSAGE:bucket ais://speech(0x1): GET access denied (allowed: [HEAD-OBJECT]), REQ_URL:http://proxy/v1/objects/speech/o",
 	},
 	{
 		ID: "storage-retries-exhausted", Mechanism: StorageRetriesExhausted, Role: CauseRole, Tier: DataIO, Direct: true,

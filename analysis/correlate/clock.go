@@ -284,8 +284,9 @@ func (x *inquiry) settle(quarters int, pairs []pair) {
 	early, mid := rests[(len(rests)-1)/10], rests[(len(rests)-1)/2]
 	c := &x.clock
 	c.Shift = float64(quarters) * quarter
-	// A client that tells only after it tried again is late: that is no skew unless several are late by the same.
-	skewed := early < 0 || len(rests) > 2 && rests[len(rests)-1]-rests[0] <= 2
+	// A client that tells only after it tried again is late, and so is a daemon that notices late that the client has gone: that is no
+	// skew unless several say so.
+	skewed := len(rests) > 1 && rests[1] < -3 || len(rests) > 2 && rests[len(rests)-1]-rests[0] <= 2
 	if math.Abs(early) > 3 && math.Abs(mid) > 3 && skewed {
 		c.Shift += math.Round(early)
 		mid -= math.Round(early)
