@@ -19,6 +19,7 @@ type Course struct {
 	Total  int64 // steps there are to be; line.Unknown
 	Points []Point
 
+	loop     int       // as of worker.Progress
 	slowed   sync.Once // then these are known: several mechanisms ask
 	slowdown Slowdown
 	slows    bool
@@ -62,6 +63,7 @@ type courseKey struct {
 	form  string
 	total int64
 	steps bool
+	loop  int
 }
 
 // courses collects the training steps of every writer. This is the one place that reads progress lines for their course.
@@ -80,7 +82,7 @@ func (f *Facts) courses() {
 			all.clear()
 		}
 		who := all.number(p.Who())
-		k := courseKey{p.File, who, p.Form, p.Total, p.Step != line.Unknown}
+		k := courseKey{p.File, who, p.Form, p.Total, p.Step != line.Unknown, p.Loop}
 		point := Point{At: &p.At, Form: p.Form, N: p.N, T: p.T, Step: p.Step, Seconds: p.StepSeconds, Printed: p.StepSeconds > 0, Loss: lossOf(p.Loss)}
 		bar := courseKey{file: p.File, who: who, form: p.Form}
 		if c := bars[bar]; p.Step == line.Unknown && c != nil {
@@ -92,7 +94,7 @@ func (f *Facts) courses() {
 		if !ok {
 			at = len(f.Courses)
 			index[k] = at
-			f.Courses = append(f.Courses, &Course{File: p.File, Form: p.Form, Rank: p.Rank, Total: p.Total})
+			f.Courses = append(f.Courses, &Course{File: p.File, Form: p.Form, Rank: p.Rank, Total: p.Total, loop: p.Loop})
 		}
 		c := f.Courses[at]
 		c.Points = append(c.Points, point)
@@ -100,12 +102,31 @@ func (f *Facts) courses() {
 			bars[bar] = c
 		}
 	}
+	nameLoops(f.Courses, f.Job.WorldSize)
 	f.badNorms()
 	breaks := f.batchChanges()
 	pauses := f.pauses()
 	for _, c := range f.Courses {
 		c.stretches(breaks[c.File])
 		c.gaps(pauses[c.File])
+	}
+}
+
+// nameLoops gives courses that nothing else ties to a rank the one by which their loop calls itself, where only one file has a loop of it: of two,
+// it is the rank within a node.
+func nameLoops(courses []*Course, world int) {
+	files := map[int]string{}
+	shared := map[int]bool{}
+	for _, c := range courses {
+		if file, seen := files[c.loop]; seen && file != c.File {
+			shared[c.loop] = true
+		}
+		files[c.loop] = c.File
+	}
+	for _, c := range courses {
+		if rank := c.loop - 1; c.Rank == NoRank && rank >= 0 && !shared[c.loop] && (world == 0 || rank < world) {
+			c.Rank = rank
+		}
 	}
 }
 

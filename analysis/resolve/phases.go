@@ -87,7 +87,7 @@ func (f *Facts) phasesIn(d *Slowdown) (list []slow.Phase, out Phased) {
 	own := 0
 	for i := range f.Obs.Phases {
 		r := &f.Obs.Phases[i]
-		if r.File != d.Course.File || r.Off < timed[0].At.Off {
+		if r.File != d.Course.File || r.Off < timed[0].At.Off || r.Loop != d.Course.loop && !r.Across {
 			continue
 		}
 		var side map[string][]phaseAt

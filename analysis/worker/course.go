@@ -66,15 +66,18 @@ type step struct {
 	StepSeconds        float64
 	Phase              Phase
 	Bar                bool
+	Loop               int
 }
 
 // course is what one writer prints in one form.
 type course struct {
 	form    string
 	phase   Phase
-	n       int64
-	last    kept // the last line, if it is not in the list yet
-	worst   kept // the worst line of this stride, likewise
+	loop    int
+	count   *int64 // of the writer's lines of this form and phase, whatever their loop
+	n       int64  // at the last line of this one
+	last    kept   // the last line, if it is not in the list yet
+	worst   kept   // the worst line of this stride, likewise
 	badness float64
 }
 
@@ -89,27 +92,32 @@ func (k *kept) set(rec *record, c *course, s *step) {
 	k.loss = append(k.loss[:0], s.Loss...)
 }
 
-func (w *writer) course(form string, phase Phase) *course {
+func (w *writer) course(form string, phase Phase, loop int) *course {
+	count := new(int64)
 	for _, c := range w.courses {
-		if c.form == form && c.phase == phase {
+		if c.form != form || c.phase != phase {
+			continue
+		}
+		if count = c.count; c.loop == loop {
 			return c
 		}
 	}
-	c := &course{form: form, phase: phase}
+	c := &course{form: form, phase: phase, loop: loop, count: count}
 	w.courses = append(w.courses, c)
 	return c
 }
 
 func progress(rec *record, c *course, s *step) Progress {
-	return Progress{At: rec.At, N: c.n, Form: c.form, Step: s.Step, Total: s.Total, Epoch: s.Epoch, StepSeconds: s.StepSeconds, Phase: s.Phase, Bar: s.Bar}
+	return Progress{At: rec.At, N: c.n, Form: c.form, Step: s.Step, Total: s.Total, Epoch: s.Epoch, StepSeconds: s.StepSeconds, Phase: s.Phase, Bar: s.Bar, Loop: s.Loop}
 }
 
 // step takes a line of a course.
 func (r *reader) step(rec *record, form string, s *step) {
 	r.does |= stepped
-	c := rec.writer.course(form, s.Phase)
+	c := rec.writer.course(form, s.Phase, s.Loop)
 	before := c.n
-	c.n += 1 + r.undrawn
+	*c.count += 1 + r.undrawn
+	c.n = *c.count
 	if before == 0 || (c.n-1)/r.stride > (before-1)/r.stride {
 		r.settle(&c.worst)
 		c.last.p.N = 0
@@ -218,12 +226,14 @@ type courseKey struct {
 	who   line.Who
 	form  string
 	phase Phase
+	loop  int
 }
 
 // opened is what thinned knows of one course.
 type opened struct {
 	key         courseKey
 	n           int64 // of strides
+	at          int64 // the last stride of which a line is kept
 	worst, last int   // in the list; -1 if there is none
 	badness     float64
 }
@@ -237,13 +247,13 @@ type openings struct {
 
 func (o *openings) of(p *Progress) *opened {
 	w := p.Who()
-	slot := &o.recent[uint(w.Global*8+w.Local*8+w.Task*8+w.CudaDev+w.Pid+w.MPIRank+w.RayRank+len(p.Form))%writerCache]
+	slot := &o.recent[uint(w.Global*8+w.Local*8+w.Task*8+w.CudaDev+w.Pid+w.MPIRank+w.RayRank+len(p.Form)+p.Loop*8)%writerCache]
 	if *slot > 0 {
-		if b := &o.list[*slot-1]; b.key.who == *w && b.key.form == p.Form && b.key.phase == p.Phase && b.key.file == p.File {
+		if b := &o.list[*slot-1]; b.key.who == *w && b.key.form == p.Form && b.key.phase == p.Phase && b.key.loop == p.Loop && b.key.file == p.File {
 			return b
 		}
 	}
-	k := courseKey{p.File, *w, p.Form, p.Phase}
+	k := courseKey{p.File, *w, p.Form, p.Phase, p.Loop}
 	i, ok := o.index[k]
 	if !ok {
 		if o.index == nil {
@@ -251,7 +261,7 @@ func (o *openings) of(p *Progress) *opened {
 		}
 		i = len(o.list)
 		o.index[k] = i
-		o.list = append(o.list, opened{key: k, worst: -1})
+		o.list = append(o.list, opened{key: k, worst: -1, at: -1})
 	}
 	*slot = i + 1
 	return &o.list[i]
@@ -267,12 +277,13 @@ func thinned(list []Progress, stride int64) []Progress {
 		b := open.of(p)
 		b.last = i
 		n := p.N - 1
-		if n%stride == 0 {
-			keep[i] = true
+		at := n / stride
+		if n%stride == 0 || p.Loop > 0 && at != b.at { // of each loop the first that falls into it
+			keep[i], b.at = true, at
 			continue
 		}
 		bad := badness([]byte(p.Loss))
-		switch at := n / stride; {
+		switch {
 		case at != b.n || b.worst < 0:
 			b.n = at
 		case bad > b.badness:

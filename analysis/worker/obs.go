@@ -363,6 +363,9 @@ type Progress struct {
 	StepSeconds float64
 	Phase       Phase
 	Bar         bool // of a bar, which is drawn at once and not held back in a buffer
+	// Loop is one more than the rank by which a loop calls itself in its step lines, 0 where it does not. It tells loops in one file apart;
+	// it may be the rank within a node.
+	Loop int
 }
 
 // Checkpoint is one line of saving or loading.

@@ -12,6 +12,7 @@ type PhaseReport struct {
 	At
 	// Across says that the values are the extremes over all ranks; else they are the writer's own.
 	Across bool
+	Loop   int   // as of Progress
 	N      int64 // its number among the reports of its file that begin with the same phase, of which only some are kept
 	Times  []PhaseTime
 }
@@ -106,8 +107,8 @@ func readPhases(r *reader, rec *record) bool {
 }
 
 // meters reads the times of phases that a step line states, and the size of its batch: "time: 0.51  data_time: 0.02", "Data  0.301 ( 0.280)", "fwd 310ms | bwd 620ms | allreduce 420.5 ms".
-func (r *reader) meters(rec *record, text []byte) {
-	rep := PhaseReport{At: rec.At}
+func (r *reader) meters(rec *record, text []byte, loop int) {
+	rep := PhaseReport{At: rec.At, Loop: loop}
 	times := readTimings(text, true)
 	if last := &rec.writer.numeric; times.batch != nil && !bytes.Equal(times.batch, last.batch) {
 		last.batch = append(last.batch[:0], times.batch...)

@@ -34,11 +34,8 @@ type progressForm struct {
 // belowHead is how many lines below the step its loss may stand.
 const belowHead = 256
 
-// headed is a step whose numbers follow, mostly on lines without a time of their own.
-type headed struct {
-	step, total, line int64
-	stamp             line.Stamp
-}
+// headed is a step whose numbers follow.
+type headed struct{ step, total, line int64 }
 
 var barLiterals = []string{"it/s,", "s/it,", "it/s]", "s/it]"}
 
@@ -150,7 +147,7 @@ func (f *progressForm) take(r *reader, rec *record) bool {
 	switch {
 	case f.head:
 		r.does |= news
-		r.headed = headed{p.Step, p.Total, r.lineNo, rec.Stamp}
+		r.headed = headed{p.Step, p.Total, r.lineNo}
 		if f.begins {
 			if p.Step--; p.Step <= 0 {
 				return true
@@ -160,11 +157,11 @@ func (f *progressForm) take(r *reader, rec *record) bool {
 		return false
 	case f.below:
 		p.Step, p.Total = r.headed.step, r.headed.total
-		if rec.Stamp == (line.Stamp{}) {
-			rec.Stamp = r.headed.stamp
-		}
 	}
 	training := p.Phase == Training && !p.Bar
+	if f.form == "generic" {
+		p.Loop = saidRank(text) + 1
+	}
 	if p.StepSeconds == 0 && training && !f.timed() {
 		p.StepSeconds = readTimings(text, false).step
 	}
@@ -172,7 +169,7 @@ func (f *progressForm) take(r *reader, rec *record) bool {
 	kept := len(r.obs.Progress)
 	r.step(rec, f.form, p)
 	if training && f.form != "megatron" && len(r.obs.Progress) > kept { // of a long course the lines that are kept will do
-		r.meters(rec, text)
+		r.meters(rec, text, p.Loop)
 	}
 	return true
 }

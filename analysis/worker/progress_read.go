@@ -504,6 +504,24 @@ func readTimedStep(p *step, text, _ []byte) bool {
 	return false
 }
 
+// saidRank is the rank by which a loop calls itself in its step lines: "[rank 2] step 7", "rank=2 step=7", {"rank": 2, "step": 7}.
+func saidRank(text []byte) int {
+	const word = "rank"
+	for i := range text {
+		if !hasFold(text[i:], word) || !startsWord(text, i) || i > 0 && text[i-1] == '-' { // "local_rank", "effective-rank"
+			continue
+		}
+		b := text[i+len(word):]
+		b = b[:min(len(b), len(` "': 16777216, `))]
+		v, rest := counter(bytes.TrimLeft(b, " =:\"'"))
+		if rest == nil || v < 0 || v > 1<<24 || len(rest) > 0 && (isWord(rest[0]) || rest[0] == '.') {
+			continue
+		}
+		return int(v)
+	}
+	return line.Unknown
+}
+
 // stepWord is the length of the word for a step that begins at i, 0 if none does.
 func stepWord(text []byte, i int) int {
 	if c := text[i] | 0x20; c != 's' && c != 'i' || !startsWord(text, i) {

@@ -549,3 +549,24 @@ func TestStepsThatAreReadByHandAreReadAsAPatternReadsThem(t *testing.T) {
 		"completed step: 10, seconds: 0.73, TFLOP/s/device: 412, total_weights: 8192, loss: 10.8", "completed step: 3, seconds: 1", "completed step: , seconds: 2",
 		"completed step: 4, seconds: x completed step: 5, seconds: 2.5, train_loss: 1, loss: nan", "completed step: 6, seconds: 1e-3, loss: , loss: 2", "a step")
 }
+
+// A loop that calls itself by its rank in its step lines is the writer of that rank's course, also in the log of a whole node.
+func TestALoopSaysItsRank(t *testing.T) {
+	for _, tc := range []struct {
+		text string
+		want int
+	}{
+		{"2026-11-27 03:36:45,438 [rank 2] step 27/64 | loss 0.0035", 2},
+		{"rank=12 step=27 loss=0.0035", 12},
+		{`{"rank": 3, "step": 27, "loss": 0.0035}`, 3},
+		{"Global_Rank: 3, step 27, loss: 0.0035", 3},
+		{"local_rank=3 step=27 loss=0.0035", line.Unknown},
+		{"step 27 loss 0.0035 lora rank r=16, rank of the matrix", line.Unknown},
+		{"step 27 loss 0.0035 effective-rank 12", line.Unknown},
+	} {
+		obs := observe(t, tc.text+"\n")
+		if len(obs.Progress) != 1 || obs.Progress[0].Loop-1 != tc.want {
+			t.Errorf("%q: %+v", tc.text, obs.Progress)
+		}
+	}
+}

@@ -114,7 +114,7 @@ func enough(t *testing.T, sc *Scanner, text string) {
 	}
 	at := map[int64]*Progress{}
 	last := map[courseKey]*Progress{}
-	key := func(p *Progress) courseKey { return courseKey{p.File, *p.Who(), p.Form, p.Phase} }
+	key := func(p *Progress) courseKey { return courseKey{p.File, *p.Who(), p.Form, p.Phase, p.Loop} }
 	for i := range all.Progress {
 		p := &all.Progress[i]
 		at[p.Off], last[key(p)] = p, p

@@ -245,6 +245,9 @@ func slowData(sc *Scene) *Proposal {
 	p := s.proposal(sc.Facts, knowledge.DataloaderStall, 0.9)
 	p.Summary = s.grew(sc.Facts)
 	p.Needs = []incident.Need{needStore}
+	if s.Spread == slow.Somewhere {
+		s.placeRanks(sc.Facts, p)
+	}
 	return p
 }
 
@@ -262,7 +265,9 @@ func unplacedSlowRank(sc *Scene) *Proposal {
 		p := s.proposal(f, knowledge.SlowRank, 0.9)
 		p.Summary = s.grew(f)
 		p.Why += "; the fastest rank computes as fast as before, so one rank or a few are slow"
-		s.placeRanks(f, p)
+		if !s.placeRanks(f, p) {
+			p.Now = append(p.Now, knowledge.Advice{Text: "Compare clocks, temperature and slowdown reasons of all GPUs of the job: one of them is slow.", Command: needClocks.Command})
+		}
 		return p
 	case s.Spread == slow.Everywhere || linkFound(f):
 		return nil
@@ -284,17 +289,17 @@ func unplacedSlowRank(sc *Scene) *Proposal {
 }
 
 // placeRanks names the ranks whose own time grew, where they are few.
-func (s *slowing) placeRanks(f *resolve.Facts, p *Proposal) {
+func (s *slowing) placeRanks(f *resolve.Facts, p *Proposal) bool {
 	top := &s.Phases[0]
 	ranks, at := f.GrownRanks(&s.Slowdown, &s.Phased, top)
 	if len(ranks) == 0 || len(ranks) > max(1, f.Job.WorldSize/slowShare) {
-		p.Now = append(p.Now, knowledge.Advice{Text: "Compare clocks, temperature and slowdown reasons of all GPUs of the job: one of them is slow.", Command: needClocks.Command})
-		return
+		return false
 	}
 	p.Ranks, p.Nodes, p.Scope = ranks, nodesOf(f, ranks), scopeOf(f, ranks)
 	for i := range at[:min(len(at), 3)] {
 		p.For = append(p.For, finding(fmt.Sprintf("rank %d: its own %s grew", ranks[i], top.Name), QuoteAt(at[i], nil)))
 	}
+	return true
 }
 
 // onsetFinding quotes the baseline, the first slow line and one since.
