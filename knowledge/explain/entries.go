@@ -157,3 +157,7 @@ func ofVariable(v knowledge.Variable) Entry {
 	}
 	return Entry{Kind: Variable, ID: v.Name, Title: v.Name + " (" + of + ")", Meaning: v.Meaning, Default: v.Default, Trap: v.Trap, Cost: v.Cost, Source: v.Source}
 }
+
+func ofLink(l *knowledge.Link) Entry {
+	return Entry{Kind: Term, ID: l.Name, Title: l.Name, Meaning: l.Text(), Source: l.Source}
+}

@@ -291,5 +291,8 @@ var all = sync.OnceValue(func() []Entry {
 	for _, t := range knowledge.Glossary() {
 		out = append(out, Entry{Kind: Term, ID: t.Name, Title: t.Name, Meaning: t.Text, Source: glossarySource})
 	}
+	for _, l := range knowledge.Links() {
+		out = append(out, ofLink(&l))
+	}
 	return out
 })

@@ -75,6 +75,9 @@ func (f *finder) named(text string) {
 	if t, ok := knowledge.TermByName(name); ok {
 		f.add(Entry{Kind: Term, ID: t.Name, Title: t.Name, Meaning: t.Text, Source: glossarySource}, byName, 0, "")
 	}
+	if l, ok := knowledge.LinkByName(name); ok {
+		f.add(ofLink(&l), byName, 0, "")
+	}
 	if m := slurm.FindStringSubmatch(name); m != nil {
 		code, signal := number(m[1]), number(m[2])
 		f.add(ofSlurmExit(code, signal), byNumber, 0, "")
