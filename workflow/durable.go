@@ -161,6 +161,7 @@ const (
 	JobLate    = "late"    // look whether files came or grew; Flow.LookAgain
 	JobFix     = "fix"     // compare the run with the fix with the one that failed; Flow.JudgeFix
 	JobNext    = "next"    // look for runs that show whether a fix holds; Key holds the slot
+	JobMonth   = "month"   // post what a month came to; Key holds the slot
 	JobDue     = "due"     // remind of a task; Flow.TaskDue
 	JobTell    = "tell"    // decide who hears of an investigation that is Held
 )

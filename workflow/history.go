@@ -1,6 +1,10 @@
 package workflow
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+
 	"faultline/analysis/history"
 	"faultline/incident"
 )
@@ -29,4 +33,31 @@ func (inv Investigation) Remembered() (history.Record, bool) {
 		rec.RootRanks, rec.RootNodes, rec.Component, rec.Item, rec.Completed = nil, nil, "", "", false
 	}
 	return rec, true
+}
+
+// Past gathers what investigations leave to later ones.
+type Past struct{ lines bytes.Buffer }
+
+// Add takes what an investigation leaves, where it leaves anything.
+func (p *Past) Add(inv Investigation) {
+	rec, ok := inv.Remembered()
+	if !ok {
+		return
+	}
+	if line, err := rec.Line(); err == nil { // one that does not fit a line is left out, as in an export
+		p.lines.Write(line)
+	}
+}
+
+// Trends are sentences on what their failures have in common beyond chance.
+func (p *Past) Trends(ctx context.Context) ([]string, error) {
+	book, err := history.Read(ctx, "cases", bytes.NewReader(p.lines.Bytes()))
+	if err != nil {
+		return nil, fmt.Errorf("reading what cases left: %w", err)
+	}
+	var out []string
+	for _, t := range book.Trends() {
+		out = append(out, t.Statement)
+	}
+	return out, nil
 }

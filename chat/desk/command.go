@@ -32,7 +32,7 @@ var usages = []usage{
 	{"storage F-12", "provide the AIStore cluster's logs: grant access, or upload files"},
 	{"setup", "tell me where your team's logs are; I'll test it on a job right away. Also `setup show`, `setup clear`"},
 	{"watch", "which clusters I watch automatically; admins can use `watch pause west` and `watch resume west`"},
-	{"digest", "preview tomorrow's digest"},
+	{"digest", "preview tomorrow's digest; `digest month` sums up this channel's last 30 days"},
 	{"mute job-name train-7b", "stop watching jobs with this name in this channel; undo with `unmute job-name train-7b`"},
 	{"dispute F-12", "dispute a verdict"},
 	{"close F-12", "close a case and record the cause"},
@@ -81,6 +81,9 @@ func (a *act) typed(ctx context.Context) error {
 	case "watch":
 		return a.watching(ctx, strings.Fields(o.rest))
 	case "digest":
+		if strings.EqualFold(strings.TrimSpace(o.rest), "month") {
+			return a.askMonth(ctx)
+		}
 		return a.askDigest(ctx)
 	case "setup":
 		return a.setup(ctx, o.rest)

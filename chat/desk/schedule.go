@@ -24,6 +24,7 @@ var routines = []routine{
 	{"timers", workflow.JobTimers, "* * * * *"},
 	{"watch", workflow.JobWatch, "* * * * *"},
 	{"next", workflow.JobNext, "*/5 * * * *"},
+	{"month", workflow.JobMonth, "0 8 1 * *"},
 	{"archive", workflow.JobArchive, "17 3 * * *"},
 }
 

@@ -152,6 +152,10 @@ const (
 	ownerRepeat    situation = "owner-repeat"   // job, name, cluster, state, first job, investigation
 	threadRepeats  situation = "thread-repeats" // jobs, first job
 	noteWatched    situation = "note-watched"   // state, end, how long it ran
+	monthHead      situation = "month-head"     // when, cases, with a cause
+	monthTook      situation = "month-took"     // in the middle, at most
+	monthRated     situation = "month-rated"    // right, wrong, unrated
+	monthFixes     situation = "month-fixes"    // proven, not, waiting
 	digestHead     situation = "digest-head"    // jobs
 	digestMore     situation = "digest-more"    // lines
 	digestFoot     situation = "digest-foot"    // command
@@ -369,6 +373,10 @@ var texts = map[situation]string{
 	ownerRepeat:    "Your job %s (%s) on %s ended %s. It looks related to job %s (%s in your team's channel): the same array, the same job again, or a node that failed there. I won't investigate it separately unless you ask.",
 	threadRepeats:  "*It happened again*: %s failed after %s: the same job again, part of its array, or a job on one of the nodes above. I won't investigate each one; ask if you want one.",
 	noteWatched:    "Automatic: the job ended %s at %s after running for %s.",
+	monthHead:      "*%s*: %s, %d with a single cause.",
+	monthTook:      "Time to a verdict, without waiting for people or the job: %s (median), %s at most.",
+	monthRated:     "Verdicts: %d right, %d wrong, %d not rated.",
+	monthFixes:     "Fixes: %d proven by the next run, %d not, %d waiting.",
 	digestHead:     "*Digest*: %s failed. I didn't post them individually because they affect only their owners, or there were too many.",
 	digestMore:     "And %s more.",
 	digestFoot:     "To show one here, type `%s` and its job ID.",

@@ -111,7 +111,7 @@ func (w *Workers) Run(ctx context.Context) error {
 		case i == w.Inbound+w.Analyses+1:
 			kinds = []string{workflow.JobOver, workflow.JobTell, workflow.JobFix}
 		case i == w.Inbound+w.Analyses:
-			kinds = []string{workflow.JobTimers, workflow.JobWatch, workflow.JobNext, workflow.JobDue, workflow.JobArchive}
+			kinds = []string{workflow.JobTimers, workflow.JobWatch, workflow.JobNext, workflow.JobDue, workflow.JobMonth, workflow.JobArchive}
 		case i >= w.Inbound:
 			kinds = []string{workflow.JobRun}
 		}
@@ -225,7 +225,7 @@ func (w *Workers) do(ctx context.Context, l *workflow.Lease) (err error) {
 		if errors.Is(err, workflow.ErrUnknown) { // forgotten in the meantime
 			err = nil
 		}
-	case workflow.JobPoll, workflow.JobOver, workflow.JobTell:
+	case workflow.JobPoll, workflow.JobOver, workflow.JobTell, workflow.JobMonth:
 		return w.watch(ctx, l)
 	case workflow.JobLate, workflow.JobFix:
 		look := w.Desk.Flow.LookAgain
@@ -275,6 +275,8 @@ func (w *Workers) watch(ctx context.Context, l *workflow.Lease) error {
 		return w.Watcher.poll(ctx, l)
 	case l.Kind == workflow.JobOver:
 		return w.Watcher.over(ctx, l)
+	case l.Kind == workflow.JobMonth:
+		return w.Watcher.Months(ctx, l)
 	}
 	return w.Watcher.tell(ctx, l)
 }
