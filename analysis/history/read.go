@@ -187,10 +187,8 @@ func split(text []byte) ([]namedMember, error) {
 	}
 	var out []namedMember
 	for dec.More() {
-		from := int(dec.InputOffset())
-		for from < len(text) && strings.IndexByte(", \t\n\r", text[from]) >= 0 {
-			from++
-		}
+		at := int(dec.InputOffset())
+		from := len(text) - len(bytes.TrimLeft(text[at:], ", \t\n\r"))
 		t, err := dec.Token()
 		if err != nil {
 			return nil, plain(err)

@@ -87,19 +87,7 @@ func Of(r *incident.Report, who Who) (Record, error) {
 		return Record{}, ErrNoJob
 	}
 	out.ID = ID(out.Cluster, out.Job, out.Run)
-	out.Status, out.Mechanism, out.Origin, out.Confidence = v.Status, v.Mechanism, v.Origin, v.Confidence
-	out.Completed = v.Status == incident.NoFailure && v.Mechanism == "completed"
-	if !out.Completed {
-		if len(v.Root.Ranks) <= maxRootRanks {
-			out.RootRanks = slices.Clone(v.Root.Ranks)
-		}
-		for _, n := range v.Root.Nodes {
-			if n != "" && sound(n) {
-				out.RootNodes = append(out.RootNodes, n)
-			}
-		}
-		out.Component, out.Item = text(v.Root.Component), text(v.Root.Item)
-	}
+	out.concluded(v)
 	if out.Completed {
 		out.Shapes = slices.Clone(r.Shapes)
 	}
@@ -117,6 +105,23 @@ func Of(r *incident.Report, who Who) (Record, error) {
 	out.NodesCount = max(out.NodesCount, len(out.Nodes))
 	out.Versions, out.Arguments = named(j.Versions), named(j.Arguments)
 	return out, nil
+}
+
+// concluded takes over the verdict; a run that completed has no culprit.
+func (r *Record) concluded(v *incident.Verdict) {
+	r.Status, r.Mechanism, r.Origin, r.Confidence = v.Status, v.Mechanism, v.Origin, v.Confidence
+	r.Completed = v.Status == incident.NoFailure && v.Mechanism == "completed"
+	if !r.Completed {
+		if len(v.Root.Ranks) <= maxRootRanks {
+			r.RootRanks = slices.Clone(v.Root.Ranks)
+		}
+		for _, n := range v.Root.Nodes {
+			if n != "" && sound(n) {
+				r.RootNodes = append(r.RootNodes, n)
+			}
+		}
+		r.Component, r.Item = text(v.Root.Component), text(v.Root.Item)
+	}
 }
 
 // Report is what a record says of its run, as far as another run is compared with it.

@@ -132,32 +132,33 @@ func changesOf(runs []*Run) func(*Run) []string {
 	}
 }
 
+// tally counts the runs with a feature, and those of them that failed.
+type tally struct{ with, failed int }
+
+func (t *tally) add(r *Run) {
+	t.with++
+	if r.failing() {
+		t.failed++
+	}
+}
+
 // compared are the features that failures go with: the share that failed of the runs that have one, against the others. Fisher's exact test,
 // one-sided, times the number of features that were looked at.
 func compared(runs []*Run, kind string, features func(*Run) []string) []Trend {
-	type tally struct{ with, failed int }
 	counts := map[string]*tally{}
-	total, failed := 0, 0
+	var all tally
 	for _, r := range runs {
-		total++
-		if r.failing() {
-			failed++
-		}
+		all.add(r)
 		for _, f := range features(r) {
-			c := counts[f]
-			if c == nil {
-				c = &tally{}
-				counts[f] = c
+			if counts[f] == nil {
+				counts[f] = &tally{}
 			}
-			c.with++
-			if r.failing() {
-				c.failed++
-			}
+			counts[f].add(r)
 		}
 	}
 	var looked []string
 	for f, c := range counts {
-		if c.with >= fewestWith && c.with < total {
+		if c.with >= fewestWith && c.with < all.with {
 			looked = append(looked, f)
 		}
 	}
@@ -167,25 +168,29 @@ func compared(runs []*Run, kind string, features func(*Run) []string) []Trend {
 	}
 	var out []Trend
 	for _, f := range looked {
-		c := counts[f]
-		t := Trend{Kind: kind, What: f, Failed: c.failed, With: c.with, FailedElse: failed - c.failed, Without: total - c.with}
-		t.Chance = min(1, float64(len(looked))*fisher(c.failed, c.with, failed, total))
-		share, other := float64(c.failed)/float64(c.with), float64(t.FailedElse)/float64(t.Without)
-		if t.Chance >= unlikely || share <= other {
-			continue
+		if t := against(kind, f, *counts[f], all, len(looked)); t.Chance < unlikely && t.Statement != "" {
+			out = append(out, t)
 		}
-		if other > 0 {
-			ratio := math.Round(10*share/other) / 10
-			t.Ratio = &ratio
-		}
-		often := ""
-		if t.Ratio != nil {
-			often = fmt.Sprintf("%.1f times as often, ", *t.Ratio)
-		}
-		t.Statement = fmt.Sprintf(sentences[kind], f, c.failed, c.with) + fmt.Sprintf(", against %d of the %d others (%schance %s)", t.FailedElse, t.Without, often, odds(t.Chance))
-		out = append(out, t)
 	}
 	return out
+}
+
+// against compares the runs with a feature with all others; without a statement they failed no more often.
+func against(kind, feature string, c, all tally, looked int) Trend {
+	t := Trend{Kind: kind, What: feature, Failed: c.failed, With: c.with, FailedElse: all.failed - c.failed, Without: all.with - c.with}
+	t.Chance = min(1, float64(looked)*fisher(c.failed, c.with, all.failed, all.with))
+	share, other := float64(c.failed)/float64(c.with), float64(t.FailedElse)/float64(t.Without)
+	if share <= other {
+		return t
+	}
+	often := ""
+	if other > 0 {
+		ratio := math.Round(10*share/other) / 10
+		t.Ratio = &ratio
+		often = fmt.Sprintf("%.1f times as often, ", ratio)
+	}
+	t.Statement = fmt.Sprintf(sentences[kind], feature, c.failed, c.with) + fmt.Sprintf(", against %d of the %d others (%schance %s)", t.FailedElse, t.Without, often, odds(t.Chance))
+	return t
 }
 
 var sentences = map[string]string{
@@ -264,52 +269,60 @@ func rayleigh(angles []float64) (mean, chance float64) {
 	return math.Atan2(y, x), math.Exp(math.Sqrt(1+4*n+4*(n*n-r*r)) - (1 + 2*n))
 }
 
+// lengths are how many hours the runs of one name took, and those of them that failed.
+type lengths struct{ failed, all []float64 }
+
+// near is how far running times may lie from their middle to be the same, as a share of it.
+const near = 0.05
+
 // durations looks for a running time after which runs of one name fail again and again: a token that expires, a disk that fills.
 func durations(runs []*Run) []Trend {
-	type job struct{ failed, all []float64 }
-	jobs := map[string]*job{}
+	jobs := map[string]*lengths{}
 	for _, r := range runs {
 		start, ok := moment(r.Start)
 		end, ok2 := moment(r.End)
 		if r.Name == "" || !ok || !ok2 || !end.After(start) {
 			continue
 		}
-		j := jobs[r.Name]
-		if j == nil {
-			j = &job{}
-			jobs[r.Name] = j
+		if jobs[r.Name] == nil {
+			jobs[r.Name] = &lengths{}
 		}
-		took := end.Sub(start).Hours()
-		j.all = append(j.all, took)
-		if r.failing() {
-			j.failed = append(j.failed, took)
-		}
+		jobs[r.Name].add(r, end.Sub(start).Hours())
 	}
-	const near = 0.05
 	var out []Trend
-	for name, j := range jobs {
-		if len(j.failed) < fewestFailures {
+	for name, l := range jobs {
+		if len(l.failed) < fewestFailures {
 			continue
 		}
-		slices.Sort(j.failed)
-		m := j.failed[len(j.failed)/2]
-		k := 0
-		for _, d := range j.failed {
-			if math.Abs(d-m) <= near*m {
-				k++
-			}
-		}
-		window := min(1, 2*near*m/slices.Max(j.all))
-		chances := make([]float64, len(j.failed)-1) // the one in the middle is near itself
-		for i := range chances {
-			chances[i] = window
-		}
-		p := min(1, float64(len(jobs))*atLeast(k-1, chances))
-		if p >= unlikely {
+		k, middle, chance := l.together()
+		if chance = min(1, float64(len(jobs))*chance); chance >= unlikely {
 			continue
 		}
-		out = append(out, Trend{Kind: "duration", What: clip(name), Failed: k, With: len(j.failed), Chance: p,
-			Statement: fmt.Sprintf("%d of %d failures of %s came %.1f h after the start (within 5%%), chance %s", k, len(j.failed), clip(name), m, odds(p))})
+		out = append(out, Trend{Kind: "duration", What: clip(name), Failed: k, With: len(l.failed), Chance: chance,
+			Statement: fmt.Sprintf("%d of %d failures of %s came %.1f h after the start (within 5%%), chance %s", k, len(l.failed), clip(name), middle, odds(chance))})
 	}
 	return out
+}
+
+func (l *lengths) add(r *Run, hours float64) {
+	l.all = append(l.all, hours)
+	if r.failing() {
+		l.failed = append(l.failed, hours)
+	}
+}
+
+// together is how many failures lie near their middle, and the chance of that had each come at any time up to the longest run's.
+func (l *lengths) together() (k int, middle, chance float64) {
+	slices.Sort(l.failed)
+	middle = l.failed[len(l.failed)/2]
+	for _, d := range l.failed {
+		if math.Abs(d-middle) <= near*middle {
+			k++
+		}
+	}
+	chances := make([]float64, len(l.failed)-1) // the one in the middle is near itself
+	for i := range chances {
+		chances[i] = min(1, 2*near*middle/slices.Max(l.all))
+	}
+	return k, middle, atLeast(k-1, chances)
 }
