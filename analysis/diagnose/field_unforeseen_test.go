@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -44,4 +45,31 @@ func TestFieldTimeoutsThatAreNotUnderstood(t *testing.T) {
 	} {
 		c.check(t)
 	}
+}
+
+// srun ends a step by itself only after a task has failed, or has left: where that is all it says, nobody knows that nothing broke.
+func TestFieldStepsThatSrunEndsByItself(t *testing.T) {
+	const (
+		cancelled = "slurmstepd: error: *** STEP 4.0 ON gn7 CANCELLED AT 2025-03-04T10:12:44 ***\n"
+		ended     = "srun: Terminating StepId=4.0\nsrun: error: gn7: tasks 0-7: Terminated\n"
+		aborted   = "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n"
+	)
+	files := func(srun string) map[string]string {
+		return map[string]string{"slurm-4.out": srun, "train-4.out": stampedSteps("2025-03-04 10:12:", 30) + cancelled}
+	}
+	for _, c := range []fieldCase{
+		{"after a line in strange words", files("srun: NODE GN8: TASK 14 IS NO MORE: KILLED\n" + ended), []string{"cancelled", "unknown"}, "-"},
+		{"on somebody's word", files(aborted + ended), []string{"cancelled"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// stampedSteps are steps, one a second, of a job that works until the end.
+func stampedSteps(minute string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%s%02d,000 - trainer - INFO - step %d loss 2.%d\n", minute, i+10, i, 100+i)
+	}
+	return b.String()
 }

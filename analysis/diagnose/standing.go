@@ -90,9 +90,11 @@ func (b *builder) clues() []*novel.Line {
 		if len(lines) == 0 {
 			lines = slices.DeleteFunc(mechanism.Apart(f), unfit)
 		}
-		understood := b.s.Graph.Shape != waitfor.NoHang && b.s.Graph.Shape != waitfor.Told // below a timeout lines follow from the wait
-		if slices.Contains(mechanisms(v), unknown) && !understood {
-			lines = b.nearest(b.unexplained(lines))
+		switch b.s.Graph.Shape {
+		case waitfor.NoHang, waitfor.Told: // below other timeouts lines follow from the wait
+			if slices.Contains(mechanisms(v), unknown) {
+				lines = b.nearest(b.unexplained(lines))
+			}
 		}
 		if l := mechanism.Unspoken(f); l != nil && slices.Contains(lines, l) { // the verdict speaks of those who do not print it
 			lines = slices.Concat([]*novel.Line{l}, slices.DeleteFunc(lines, func(o *novel.Line) bool { return o == l }))
@@ -110,7 +112,9 @@ func (b *builder) unexplained(lines []*novel.Line) []*novel.Line {
 	for i := range f.Standing {
 		l := &f.Standing[i]
 		shown := !l.Known.Read || bare && !b.cites(l) || b.answered(l)
-		if shown && l.Sounds() && l.Score >= loud && l.Known.Meaning == "" && !slices.Contains(lines, l) {
+		switch {
+		case !shown, !l.Sounds(), l.Score < loud, slices.Contains(lines, l):
+		case bare, l.Known.Meaning == "":
 			lines = append(lines, l)
 		}
 	}
@@ -121,9 +125,10 @@ func (b *builder) unexplained(lines []*novel.Line) []*novel.Line {
 func (b *builder) nearest(lines []*novel.Line) []*novel.Line {
 	near := func(l *novel.Line) bool {
 		return slices.ContainsFunc(b.d.winners, func(p *mechanism.Proposal) bool {
-			return slices.Contains(p.Ranks, l.Rank) || slices.ContainsFunc(p.First, func(fl *resolve.Failure) bool {
-				return fl.At.File == l.File && len(p.Ranks) == 0 && fl.Role == knowledge.CauseRole
-			})
+			if len(p.Ranks) > 0 {
+				return slices.Contains(p.Ranks, l.Rank)
+			}
+			return slices.ContainsFunc(p.First, func(fl *resolve.Failure) bool { return fl.At.File == l.File && fl.Role == knowledge.CauseRole })
 		})
 	}
 	slices.SortStableFunc(lines, func(x, y *novel.Line) int {
@@ -142,9 +147,12 @@ func (b *builder) nearest(lines []*novel.Line) []*novel.Line {
 func (b *builder) answered(l *novel.Line) bool {
 	return slices.ContainsFunc(b.d.winners, func(p *mechanism.Proposal) bool {
 		return slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool {
-			x := fl.Exc
-			return x != nil && x.File == l.File && x.Begin.Line < l.At.Line && l.At.Line < x.Line &&
-				slices.ContainsFunc(x.Cause, func(c worker.Exception) bool { return strings.Contains(l.Text, c.Type) })
+			switch x := fl.Exc; {
+			case x == nil, x.File != l.File, l.At.Line <= x.Begin.Line, x.Line <= l.At.Line:
+				return false
+			default:
+				return slices.ContainsFunc(x.Cause, func(c worker.Exception) bool { return strings.Contains(l.Text, c.Type) })
+			}
 		})
 	})
 }
@@ -152,8 +160,12 @@ func (b *builder) answered(l *novel.Line) bool {
 // bare says that all that is known of a failure is how processes ended.
 func (b *builder) bare() bool {
 	for _, p := range b.d.winners {
-		if slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Kind != resolve.KindExit && fl.Kind != resolve.KindTask }) {
-			return false
+		for _, fl := range p.Failures {
+			switch fl.Kind {
+			case resolve.KindExit, resolve.KindTask:
+			default:
+				return false
+			}
 		}
 	}
 	return true

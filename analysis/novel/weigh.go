@@ -108,12 +108,17 @@ func (l *Line) points(part string) (n int) {
 // that training went on after it.
 func (l *Line) Suspect() bool {
 	score := max(l.Score, l.Score-l.points("order")) - l.points("end")
-	return score >= Suspicious && l.Level >= severity.Failed && (l.Behind || l.Unsure) && !l.Background && !l.Known.Noise && !l.Known.Read
+	return score >= Suspicious && l.lasting() && !l.Known.Read
+}
+
+// lasting says that a line sounds bad, and that nothing shows that training went on after it.
+func (l *Line) lasting() bool {
+	return l.Level >= severity.Failed && (l.Behind || l.Unsure) && !l.Background && !l.Known.Noise
 }
 
 // Sounds says that a line sounds bad and says why, and that nothing shows that training went on after it.
 func (l *Line) Sounds() bool {
-	return l.Level >= severity.Failed && (l.Behind || l.Unsure) && !l.Background && !l.Known.Noise && !l.Sign.Ends && l.points("words") == 0
+	return l.lasting() && !l.Sign.Ends && l.points("words") == 0
 }
 
 // Tells says that a line is worth showing where the run may be well: it stands out, or it is what few said last, and after the last step.
@@ -230,8 +235,8 @@ func Message(text string) string {
 // merge adds the lines of one file. The line that is quoted is one behind the last step if there is any, of several the earliest.
 func (c *candidate) merge(f *File, k *Kind) {
 	c.N += k.N
-	if off, ok := c.first[f.Name]; k.Sign.Level >= severity.Failed && (!ok || k.At.Off < off) {
-		c.first[f.Name] = k.At.Off
+	if k.Sign.Level >= severity.Failed {
+		note(c.first, f.Name, k.At.Off)
 	}
 	where, proven, earlier := c.sideOf(f, k)
 	c.before += earlier
@@ -325,6 +330,13 @@ func (c *candidate) trouble() bool {
 	return c.Level >= severity.Failed && c.side != before && !c.Background && !c.allOver && !c.Known.Noise && c.outcome != endured
 }
 
+// note keeps the first offset in each file.
+func note(first map[string]int64, file string, at int64) {
+	if off, ok := first[file]; !ok || at < off {
+		first[file] = at
+	}
+}
+
 // heading says that a line ends where what it announces would begin. An exception whose message is empty announces nothing.
 func (c *candidate) heading() bool {
 	return c.Stop == nil && strings.HasSuffix(strings.TrimSpace(c.Text), ":")
@@ -336,27 +348,23 @@ const together = 2
 // order finds out what sounded bad first, in each file and in the whole job: what comes below may follow from it.
 func order(all []*candidate) {
 	first, failed := map[string]int64{}, map[string]int64{} // of what sounds bad, and of calls that failed
-	note := func(m map[string]int64, c *candidate) {
+	noteAll := func(m map[string]int64, c *candidate) {
 		for file, at := range c.first {
-			if off, ok := m[file]; !ok || at < off {
-				m[file] = at
-			}
+			note(m, file, at)
 		}
 	}
 	var earliest moment
 	reasons := slices.ContainsFunc(all, func(c *candidate) bool { return c.trouble() && !c.kind.Sign.Ends })
 	for _, c := range all {
 		c.outdone = reasons && c.kind.Sign.Ends
-		if !c.trouble() {
+		if !c.trouble() || c.outdone { // what tells an end is no reason for what is said below
 			continue
 		}
-		if !c.outdone { // what an end is told by is no reason for what is said below
-			note(first, c)
-		}
+		noteAll(first, c)
 		if c.outcome == returned {
-			note(failed, c)
+			noteAll(failed, c)
 		}
-		if !c.outdone && c.time.known && (!earliest.known || c.time.seconds < earliest.seconds) {
+		if c.time.known && (!earliest.known || c.time.seconds < earliest.seconds) {
 			earliest = c.time
 		}
 	}

@@ -96,8 +96,16 @@ func (p *places) holds(fl *Failure, c *knowledge.Case) (at worker.Pos, ok bool) 
 // lostPeer is where the writer of a line lost a peer above it. Of a line whose writer is not known, anyone's loss in the file counts.
 func (p *places) lostPeer(fl *Failure) (at worker.Pos, ok bool) {
 	for _, o := range p.f.Failures {
-		same := o.Rank == fl.Rank || o.Rank == NoRank || fl.Rank == NoRank
-		if o.At.File == fl.At.File && o.At.Off < fl.At.Off && same && o.LostPeer() && (!ok || o.At.Off < at.Off) {
+		switch o.Rank {
+		case fl.Rank, NoRank:
+		default:
+			if fl.Rank != NoRank {
+				continue
+			}
+		}
+		switch {
+		case o.At.File != fl.At.File, o.At.Off >= fl.At.Off, !o.LostPeer():
+		case !ok, o.At.Off < at.Off:
 			at, ok = o.At.Pos, true
 		}
 	}

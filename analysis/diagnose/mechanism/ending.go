@@ -434,6 +434,11 @@ func cancelled(s *Scene) *Proposal {
 		p.Why = hit.Line.By() + " ended it without giving a reason, after an unrecognized error of its own"
 		p.Against = append(p.Against, finding("SLURM logged an error of its own before ending it", QuoteAt(*at, nil)))
 	}
+	if at := ownEnd(f); at != nil {
+		p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
+		p.Why = "srun ended the step by itself, as it does after a task has failed or left; no line shows what happened to that task"
+		p.Against = append(p.Against, finding("srun terminated the step before anybody cancelled it", QuoteAt(*at, nil)))
+	}
 	if lost(f, hit.T) {
 		// What failed, and why somebody cancelled, may stand in what is not here.
 		p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
@@ -449,6 +454,32 @@ func cancelled(s *Scene) *Proposal {
 	}
 	unkillable(s, p)
 	return p
+}
+
+// ownEnd is where srun tells that it ends a step, and not below the word that it was told to: then a task has failed, or left long before the
+// others. Nil where srun tells nothing like it. Source: SLURM 22.05 and 24.11, measured (--kill-on-bad-exit, --wait).
+func ownEnd(f *resolve.Facts) *worker.At {
+	told := toldToEnd(f)
+	for _, e := range f.Ends {
+		off, ok := told[e.Line.File]
+		switch {
+		case e.Line.Kind != worker.EndTerminating:
+		case !ok, e.Line.Off < off:
+			return &e.Line.At
+		}
+	}
+	return nil
+}
+
+// toldToEnd is, by file, where a step is first said to be ended on somebody's word.
+func toldToEnd(f *resolve.Facts) troubles {
+	t := troubles{}
+	for _, e := range f.Ends {
+		if e.Line.Kind != worker.EndTerminating {
+			t.note(e.Line.Pos)
+		}
+	}
+	return t
 }
 
 // strange is an error of SLURM's own programs that nobody knows and that stands above the ending of a job that never came to train; nil where

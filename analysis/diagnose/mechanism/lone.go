@@ -53,7 +53,13 @@ func loneWaiter(s *Scene) *Proposal {
 // misheard leaves open what a rank said that timed out first, where its lines are at hand and none that is understood tells of the timeout.
 func (p *Proposal) misheard(s *Scene) {
 	f, who := s.Facts, s.Graph.Waiters
-	cut := func(id int) bool { r := f.Rank(id); return r == nil || r.Lines == 0 || f.Coverage.CutRanks[id] }
+	cut := func(id int) bool {
+		switch r := f.Rank(id); {
+		case r == nil, r.Lines == 0:
+			return true
+		}
+		return f.Coverage.CutRanks[id]
+	}
 	if len(who) == 0 || slices.ContainsFunc(who, cut) {
 		return
 	}

@@ -156,7 +156,7 @@ func besideExit(f *resolve.Facts, p *Proposal) {
 }
 
 // aborted says that an exit status is that of SIGABRT.
-func aborted(code int) bool { return code == -6 || code == 134 }
+func aborted(code int) bool { return slices.Contains([]int{-6, 134}, code) }
 
 // launched is the first of the processes whose end only launchers tell, which do not say what rank they were, where all ended in this way: one
 // that another signal ended may have taken the others along.

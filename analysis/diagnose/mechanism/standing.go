@@ -44,7 +44,9 @@ func sender(f *resolve.Facts) *novel.Line {
 	for i := range f.Standing {
 		l := &f.Standing[i]
 		text := strings.ToLower(l.Text)
-		if (l.Stands() || l.Suspect() && l.Stop == nil) && l.Known.Meaning == "" && !slices.ContainsFunc(asked, func(w string) bool { return strings.Contains(text, w) }) {
+		switch {
+		case l.Known.Meaning != "", slices.ContainsFunc(asked, func(w string) bool { return strings.Contains(text, w) }):
+		case l.Stands(), l.Suspect() && l.Stop == nil:
 			return l
 		}
 	}
