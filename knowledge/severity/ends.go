@@ -23,7 +23,7 @@ func ends(line []byte) bool {
 		why = why || !endPhrases[string(word)]
 	}
 	words := bytes.Fields(line)
-	bare := len(words) <= 2 && string(words[len(words)-1]) == "FAILED" // "train.py FAILED"
+	bare := len(words) > 0 && len(words) <= 2 && string(words[len(words)-1]) == "FAILED" // "train.py FAILED"
 	return (told || bare) && !why
 }
 
