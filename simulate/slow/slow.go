@@ -397,7 +397,7 @@ func (p *player) determine() {
 	default:
 		t.Set, t.Well = []string{"completed", "unknown"}, true
 	}
-	if (p.Timers == PerRank || p.Timers == Loop) && (p.Kind == HotGPU || p.Kind == LowClock || p.Kind == BusyHost) {
+	if (p.Timers == PerRank || p.Timers == Loop) && (p.Kind == HotGPU || p.Kind == LowClock || p.Kind == BusyHost || p.Kind == OneLoader) {
 		t.Rank, t.Node = p.rank, p.nodes[p.bad]
 	}
 	tested := (p.Evidence == Tests || p.Evidence == All) && p.Nodes > 2
