@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"faultline/analysis/line"
+	"faultline/analysis/scan"
 )
 
 // PhaseReport is one report of how long the phases of a step took.
@@ -28,10 +29,16 @@ type PhaseTime struct {
 // mostPhases bounds a report.
 const mostPhases = 48
 
+// The literals of lines that report phases.
+const (
+	phasesAcross = " time across ranks (ms):"
+	phasesOfOne  = "time (ms) | "
+)
+
 func phaseHandlers() []handler {
 	return []handler{
-		{"phases across ranks", []string{" time across ranks (ms):"}, readPhasesAcross},
-		{"phases of one rank", []string{"time (ms) | "}, readPhases},
+		{"phases across ranks", []string{phasesAcross}, readPhasesAcross},
+		{"phases of one rank", []string{phasesOfOne}, readPhases},
 	}
 }
 
@@ -42,7 +49,7 @@ func phaseHandlers() []handler {
 //	max time across ranks (ms):
 //	    forward-backward ...............................: 6530.11
 func readPhasesAcross(r *reader, rec *record) bool {
-	if !bytes.HasSuffix(bytes.TrimSpace(rec.Text), []byte(" time across ranks (ms):")) {
+	if !bytes.HasSuffix(bytes.TrimSpace(rec.Text), []byte(phasesAcross)) {
 		return false
 	}
 	rep := PhaseReport{At: rec.At, Across: true}
@@ -92,7 +99,7 @@ func millis(b []byte) (seconds float64, ok bool) {
 //
 //	[2024-05-01 10:00:00,123] [INFO] [logging.py:96:log_dist] [Rank 0] time (ms) | fwd: 12.41 | bwd: 37.92 | bwd_inner: 30.11 | bwd_allreduce: 7.80 | step: 4.10
 func readPhases(r *reader, rec *record) bool {
-	list := after(rec.Text, "time (ms) | ")
+	list := after(rec.Text, phasesOfOne)
 	rep := PhaseReport{At: rec.At}
 	for _, item := range bytes.Split(list[:min(len(list), 4<<10)], []byte(" | ")) {
 		name, value, ok := bytes.Cut(item, []byte(": "))
@@ -125,10 +132,31 @@ type phases struct {
 	names  map[string]string // one copy of each
 	counts map[string]int64  // of reports, by their first phase
 	stride int64             // one of so many is kept
+	begun  uint64            // reports that a line of their own began
 }
 
 // mostReports bounds the reports that are kept of one file: a course is seen by some of its lines as well.
 const mostReports = 1 << 11
+
+// fewReports are read, all of them; later about as many of each doubling. A report that is read makes the reader take up the lines it holds back.
+const fewReports = 1 << 7
+
+// passesOver tells that a line begins one more report of phases than a course needs. Which are read does not follow their order: reports
+// of several kinds take turns.
+func (r *reader) passesOver(l *scan.Line) bool {
+	if !r.mayRepeat(l) || slices.ContainsFunc(l.Hits, func(id uint16) bool { return !r.table.phases[id] }) {
+		return false
+	}
+	n := r.phases.begun
+	r.phases.begun++
+	if n < fewReports || stir(outlineSeed, n)>>32%(n/fewReports) == 0 {
+		return false
+	}
+	if r.names.ParseInto(&r.pre, l.Text); r.pre.Who.Host == "" {
+		r.hostless++
+	}
+	return true
+}
 
 // rank adds one rank's value of a phase to the extremes. The slowest rank's line is the one to quote.
 func (p *PhaseReport) rank(r *reader, rec *record, name string, seconds float64) {

@@ -178,6 +178,7 @@ type dispatch struct {
 	frame    uint16          // frameLiteral
 	info     uint16          // ncclInfo
 	frequent []bool          // by literal: it is one of frequent
+	phases   []bool          // by literal: it begins a report of phases
 	nccl     []bool          // by literal: lines of NCCL hold it
 	glues    []bool          // by literal: a line with it may be several records, though it holds no bracket
 	rules    []uint64        // by literal: the rules of ioRules that it is one of,
@@ -237,6 +238,7 @@ func tableOf(known *knowledge.Catalogue) *dispatch {
 		d.alarm = append(d.alarm, slices.Contains(alarmWords, l))
 		d.nccl = append(d.nccl, strings.Contains(l, "NCCL INFO") || strings.Contains(l, "NCCL WARN") || strings.Contains(l, "NCCL version"))
 		d.frequent = append(d.frequent, everyday[l])
+		d.phases = append(d.phases, l == phasesAcross || l == phasesOfOne)
 		switch l {
 		case ncclInfo:
 			d.info = uint16(len(d.alarm) - 1)

@@ -196,6 +196,9 @@ func (r *reader) visit(l *scan.Line) (more int, err error) {
 		r.spoken(l)
 		return r.wanted(0), nil
 	}
+	if r.passesOver(l) {
+		return r.wanted(0), nil
+	}
 	r.resume(false)
 	r.does = 0
 	more = r.look(l)

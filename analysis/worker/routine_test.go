@@ -69,6 +69,7 @@ func whatRemains(o *Observations) map[string]any {
 	}
 	delete(m, "Tails")
 	m["Doings"], m["Progress"] = doings, courses
+	m["Phases"] = o.Phases[:min(len(o.Phases), fewReports/2)] // of a long course some will do
 	return m
 }
 
