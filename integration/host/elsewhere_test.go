@@ -4,6 +4,7 @@ package host
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -83,13 +85,6 @@ func (r *road) serve() {
 		if err != nil {
 			return
 		}
-		r.mu.Lock()
-		shut := r.state == closed
-		r.mu.Unlock()
-		if shut {
-			_ = from.Close()
-			continue
-		}
 		go func() {
 			r.pass()
 			to, err := r.to()
@@ -97,13 +92,25 @@ func (r *road) serve() {
 				_ = from.Close()
 				return
 			}
-			r.mu.Lock()
-			r.travel[from], r.travel[to] = true, true
-			r.mu.Unlock()
+			if !r.enters(from, to) {
+				_, _ = from.Close(), to.Close()
+				return
+			}
 			go r.carry(from, to)
 			r.carry(to, from)
 		}()
 	}
+}
+
+// enters notes both ends, unless the road is closed: asked in one step, or a connection that came just before would outlive its closing.
+func (r *road) enters(from, to net.Conn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.state == closed {
+		return false
+	}
+	r.travel[from], r.travel[to] = true, true
+	return true
 }
 
 func (r *road) carry(from, to net.Conn) {
@@ -266,5 +273,29 @@ func buckets(t *testing.T) []trouble {
 	}
 	return []trouble{
 		in("down", ""), in("refuses", "can't list"), in("reads-only", "can't write to"), in("gone", "doesn't exist"), in("slow", ""),
+	}
+}
+
+// Who is on the way in when the road closes does not get through.
+func TestAClosedRoadHasNobodyOnIt(t *testing.T) {
+	there, enter := make(chan struct{}), make(chan struct{})
+	far, server := net.Pipe()
+	t.Cleanup(func() { _ = server.Close() })
+	r := newRoad(t, func() (net.Conn, error) {
+		close(there)
+		<-enter
+		return far, nil
+	})
+	c, err := net.Dial("tcp", r.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	<-there
+	r.set(closed)
+	close(enter)
+	_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the connection is open: %v", err)
 	}
 }
