@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"iter"
 
 	"faultline/analysis/line"
 )
@@ -458,28 +459,40 @@ var stepWords = []string{"iterations", "iteration", "iters", "iter", "steps", "s
 // readGeneric reads what scripts of all kinds print: a word for the step with its number, and later a loss with its.
 // "step 120/5000 loss 2.31", "iteration: 2500, train_loss=2.1", "global_step: 7 … Loss: 1.2".
 func readGeneric(p *step, text, _ []byte) bool {
-	for i := range text {
-		n := stepWord(text, i)
-		if n == 0 {
-			continue
+	for s := range namedSteps(text) {
+		v := lossIn(s.rest)
+		if v == nil && s.keyed { // the loss stands in front, in records of keys and values: {"train_loss":2.1,"global_step":37}
+			v = lossIn(text[:s.at])
 		}
-		step, total, rest := stepNumber(text[i+n:])
-		if rest == nil {
-			continue
-		}
-		if v := lossIn(rest); v != nil {
-			p.Step, p.Total, p.Loss = step, total, v
+		if v != nil {
+			p.Step, p.Total, p.Loss = s.step, s.total, v
 			return true
-		}
-		// The loss stands in front, in records of keys and values: {"train_loss":2.1,"global_step":37}.
-		if c := text[i+n]; c == '"' || c == '\'' || c == ':' || c == '=' {
-			if v := lossIn(text[:i]); v != nil {
-				p.Step, p.Total, p.Loss = step, total, v
-				return true
-			}
 		}
 	}
 	return readEpoch(p, text)
+}
+
+// namedStep is a step that a text names: a word for it with a number behind.
+type namedStep struct {
+	at          int // where the word begins
+	keyed       bool
+	step, total int64
+	rest        []byte // what stands behind the number
+}
+
+func namedSteps(text []byte) iter.Seq[namedStep] {
+	return func(yield func(namedStep) bool) {
+		for i := range text {
+			n := stepWord(text, i)
+			if n == 0 {
+				continue
+			}
+			step, total, rest := stepNumber(text[i+n:])
+			if rest != nil && !yield(namedStep{i, bytes.IndexByte([]byte(`"':=`), text[i+n]) >= 0, step, total, rest}) {
+				return
+			}
+		}
+	}
 }
 
 // readTimedStep reads a step without a loss whose time is printed: "iter 120 | 2.31 s/it", "rank=3 step=120 step_time=2.3s".
@@ -487,17 +500,9 @@ func readTimedStep(p *step, text, _ []byte) bool {
 	if lossIn(text) != nil {
 		return false // the form below reads that, too
 	}
-	for i := range text {
-		n := stepWord(text, i)
-		if n == 0 {
-			continue
-		}
-		step, total, rest := stepNumber(text[i+n:])
-		if rest == nil {
-			continue
-		}
+	for s := range namedSteps(text) {
 		if p.StepSeconds = readTimings(text, false).step; p.StepSeconds > 0 {
-			p.Step, p.Total = step, total
+			p.Step, p.Total = s.step, s.total
 			return true
 		}
 	}

@@ -170,13 +170,13 @@ const longestBare = 600
 func readTimings(text []byte, phases bool) (out timings) {
 	weak := 0.0
 	for i := 0; i < len(text); i++ {
-		if !isDigit(text[i]) || i > 0 && (isWord(text[i-1]) || text[i-1] == '.' || text[i-1] == '-') {
+		if !beginsNumber(text, i) {
 			continue
 		}
 		v := printed(text[i:])
 		t, ok := timingAt(text, i, v)
 		i += len(v)
-		if t.whole && !t.timed && out.batch == nil && batchNames[string(t.name)] && !bytes.HasPrefix(text[i:], []byte("/")) {
+		if out.batch == nil && t.ofBatch(text[i:]) {
 			out.batch = v
 		}
 		if !ok {
@@ -202,10 +202,29 @@ func readTimings(text []byte, phases bool) (out timings) {
 	return out
 }
 
+// beginsNumber says that a number begins at i, not within a word or another number, and without a sign.
+func beginsNumber(text []byte, i int) bool {
+	if !isDigit(text[i]) || i == 0 {
+		return isDigit(text[i])
+	}
+	before := text[i-1]
+	return !isWord(before) && before != '.' && before != '-'
+}
+
+// ofBatch says that it is the size of a batch: "7/100" behind the same name counts batches.
+func (t *timing) ofBatch(rest []byte) bool {
+	count := bytes.HasPrefix(rest, []byte("/"))
+	return t.whole && !t.timed && !count && batchNames[string(t.name)]
+}
+
 // bareTime says that a time is a step's without being called so: "dt: 338.11ms", "time 7012.33ms". In seconds it may be a sum.
 func bareTime(t *timing) bool {
+	if !t.timed || string(t.name) == "dt" {
+		return t.timed
+	}
 	n := t.words
-	return t.timed && !n.other && n.step == 0 && n.time == 1 && n.millis || t.timed && string(t.name) == "dt"
+	onlyTime := n.time == 1 && n.step == 0 && !n.other
+	return onlyTime && n.millis
 }
 
 // timingAt reads the number at i.
@@ -245,7 +264,9 @@ func (t *timing) behind(b []byte) {
 		end += len(" per ") + wordLen(more)
 	}
 	var w naming
-	if w.add(b[:end]); !w.other && !w.barred && w.unit > 0 && (w.n == 1 || w.per > 0 && w.step > 0) {
+	w.add(b[:end])
+	ofTime := w.unit > 0 && !w.other && !w.barred
+	if alone, ofSteps := w.n == 1, w.per > 0 && w.step > 0; ofTime && (alone || ofSteps) {
 		t.words, t.timed = w, true
 	}
 }
@@ -266,7 +287,7 @@ func (t *timing) front(b []byte) bool {
 	end := len(b)
 	for range 4 {
 		from := len(b)
-		for from > 0 && (isWord(b[from-1]) || b[from-1] == '/' || b[from-1] == '-') {
+		for from > 0 && ofName(b[from-1]) {
 			from--
 		}
 		id := b[from:]
@@ -289,6 +310,9 @@ func (t *timing) front(b []byte) bool {
 	}
 	return len(t.name) > 0
 }
+
+// ofName says that a byte may stand in the name of a number: "fwd-bwd", "timing_s/gen".
+func ofName(c byte) bool { return isWord(c) || c == '/' || c == '-' }
 
 // inBrackets cuts "(ms)" from the end.
 func inBrackets(b []byte) (unit, rest []byte, ok bool) {
