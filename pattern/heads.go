@@ -100,7 +100,8 @@ func start[text string | []byte](h *heads, b text) int {
 		if c >= utf8.RuneSelf {
 			return 0 // it may fold to a letter
 		}
-		if !h.first[c] || h.bounded && i > 0 && wordByte(b[i-1]) && wordByte(c) || !stands(h, b[i:]) {
+		inWord := h.bounded && i > 0 && wordByte(b[i-1]) && wordByte(c)
+		if !h.first[c] || inWord || !stands(h, b[i:]) {
 			continue
 		}
 		if i < 2 || h.bounded && h.first[b[i-1]] {
