@@ -88,7 +88,9 @@ const Suspicious = 45
 
 // Stands says that a line stands out, and that nobody else made anything of it: in a run that has one nobody may say that nothing is wrong.
 func (l *Line) Stands() bool {
-	if l.Score-l.points("order")-l.points("end") < Suspicious || !l.Behind || l.Background || l.Known.Noise || l.Known.Read || l.Known.Form {
+	score := l.Score - l.points("order") - l.points("end")
+	explained := l.Background || l.Known.Noise || l.Known.Read || l.Known.Form
+	if score < Suspicious || !l.Behind || explained {
 		return false
 	}
 	return l.Level >= severity.Failed || l.Level == severity.Warning && l.Last > 0 && l.Minority && l.proven

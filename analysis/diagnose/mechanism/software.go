@@ -46,7 +46,10 @@ func ownWords(f *resolve.Facts, fl *resolve.Failure) bool {
 		x = &x.Cause[0] // what was raised first
 	}
 	class := x.Type[strings.LastIndexAny(x.Type, ".:")+1:]
-	return class != "" && !systems[class] && !decoders.MatchString(class) && !strings.Contains(x.Type, "::") && (len(x.Frames) == 0 || !OfLibrary(x.Frames[len(x.Frames)-1].File))
+	if class == "" || systems[class] || strings.Contains(x.Type, "::") || decoders.MatchString(class) {
+		return false
+	}
+	return len(x.Frames) == 0 || !OfLibrary(x.Frames[len(x.Frames)-1].File)
 }
 
 // systems are the classes in which what lies below the program reports what it met: the C++ of PyTorch and others, and the operating system.
