@@ -17,6 +17,7 @@ import (
 // lesson is what cases of a channel say of one thing that was done about a failure.
 type lesson struct {
 	remedy        knowledge.Remedy // without a slug: nobody but the people has a name for it
+	key           string           // what was done, however it is put
 	words         string           // the newest of them, in the people's words
 	worked, tried int
 	cases         []string // in which it worked, the newest first
@@ -94,15 +95,13 @@ func taught(inv *workflow.Investigation) (words string, worked, told bool) {
 // learn counts a case.
 func learn(list []lesson, id string, m knowledge.Slug, words string, worked bool) []lesson {
 	r, known := knowledge.RemedyIn(m, words)
-	same := func(l lesson) bool {
-		return known && l.remedy.Slug == r.Slug || !known && l.remedy.Slug == "" && strings.EqualFold(strings.Join(strings.Fields(l.words), " "), strings.Join(strings.Fields(words), " "))
+	key := "remedy " + r.Slug
+	if !known {
+		r, key = knowledge.Remedy{}, "words "+strings.ToLower(strings.Join(strings.Fields(words), " "))
 	}
-	i := slices.IndexFunc(list, same)
+	i := slices.IndexFunc(list, func(l lesson) bool { return l.key == key })
 	if i < 0 {
-		i, list = len(list), append(list, lesson{remedy: r, words: redact.String(words)})
-		if !known {
-			list[i].remedy = knowledge.Remedy{}
-		}
+		i, list = len(list), append(list, lesson{remedy: r, key: key, words: redact.String(words)})
 	}
 	list[i].tried++
 	if worked {
