@@ -75,9 +75,9 @@ var given = play{"given", nil, func(m *mortal) {
 	m.sees(slack.Training, "report.json")
 }}
 
-// proven is a case whose fix another run proves.
-var proven = play{"proven", nil, func(m *mortal) {
-	good, _ := m.job(healthy(), nil)
+// goodAndBad reports a run that completed, then one of another job that failed: good is the job of the first, id the case of the second.
+func (m *mortal) goodAndBad() (good, id string) {
+	good, _ = m.job(healthy(), nil)
 	m.diagnose(slack.Alice, slack.Training, good)
 	m.sees(slack.Training, "report.json")
 	m.rests()
@@ -85,22 +85,20 @@ var proven = play{"proven", nil, func(m *mortal) {
 	m.diagnose(slack.Alice, slack.Training, bad)
 	m.eventually("the second report", func() bool { return m.state() == "reported" })
 	m.rests()
-	id := m.ask("SELECT id FROM investigation ORDER BY opened DESC LIMIT 1")
+	id = m.ask("SELECT id FROM investigation ORDER BY opened DESC LIMIT 1")
+	return good, id
+}
+
+// proven is a case whose fix another run proves.
+var proven = play{"proven", nil, func(m *mortal) {
+	good, id := m.goodAndBad()
 	m.diagnose(slack.Bob, slack.Training, "fixed "+id+" "+good+" halved the batch")
 	m.sees(slack.Training, "compared with the run that failed")
 }}
 
 // awaited is a case whose fix the next run is to prove; a person names that run before it is found.
 var awaited = play{"awaited", []setting{slurmSays(`exit 1`, anyJob)}, func(m *mortal) {
-	good, _ := m.job(healthy(), nil)
-	m.diagnose(slack.Alice, slack.Training, good)
-	m.sees(slack.Training, "report.json")
-	m.rests()
-	bad, _ := m.job(oom(), nil)
-	m.diagnose(slack.Alice, slack.Training, bad)
-	m.eventually("the second report", func() bool { return m.state() == "reported" })
-	m.rests()
-	id := m.ask("SELECT id FROM investigation ORDER BY opened DESC LIMIT 1")
+	good, id := m.goodAndBad()
 	m.diagnose(slack.Bob, slack.Training, "fixed "+id+" halved the batch")
 	m.sees(slack.Training, "says it's fixed")
 	m.rests()
