@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -49,7 +50,7 @@ func OpenS3(ctx context.Context, o S3Options) (*S3, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing access to the bucket %s: %w", o.Bucket, err)
 	}
-	client := s3.NewFromConfig(conf, func(s *s3.Options) {
+	client := s3.NewFromConfig(conf, retryConflicts, func(s *s3.Options) {
 		if o.Endpoint == "" {
 			return
 		}
@@ -59,6 +60,12 @@ func OpenS3(ctx context.Context, o S3Options) (*S3, error) {
 		s.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 	})
 	return &S3{client, o.Bucket, o.Prefix}, nil
+}
+
+// retryConflicts tries again what the server refuses because another request touched the same key (Amazon's word) or, on a
+// gateway that keeps objects as files, the directory around it (versitygw's). All that is asked here may be asked twice.
+func retryConflicts(s *s3.Options) {
+	s.Retryer = retry.AddWithErrorCodes(s.Retryer, "OperationAborted", "ExistingObjectIsDirectory")
 }
 
 // Check says, in words, why the bucket cannot be used; nil when it can be listed.

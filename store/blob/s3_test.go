@@ -3,7 +3,10 @@ package blob
 import (
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -62,6 +65,26 @@ func TestMoreKeysThanFitIntoOneAnswerAreAllListed(t *testing.T) {
 	keys, err := b.List(context.Background(), "")
 	if err != nil || len(keys) != many || keys[0] != "k0000" || keys[many-1] != "k1004" {
 		t.Fatalf("%d keys, %v", len(keys), err)
+	}
+}
+
+func TestAConflictWithAnotherRequestIsTriedAgain(t *testing.T) {
+	for _, code := range []string{"OperationAborted", "ExistingObjectIsDirectory"} {
+		var asked atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if got, err := io.ReadAll(r.Body); err != nil || string(got) != "x" {
+				t.Errorf("%s: got %q, %v", code, got, err)
+			}
+			if asked.Add(1) == 1 {
+				w.WriteHeader(http.StatusConflict)
+				fmt.Fprintf(w, "<Error><Code>%s</Code></Error>", code)
+			}
+		}))
+		defer server.Close()
+		b := openS3(t, S3Options{Bucket: "b", Region: "us-east-1", Endpoint: server.URL, AccessKey: accessKey, SecretKey: secretKey})
+		if err := b.Put(context.Background(), "k", strings.NewReader("x"), 1); err != nil || asked.Load() != 2 {
+			t.Errorf("%s: asked %d times, %v", code, asked.Load(), err)
+		}
 	}
 }
 
