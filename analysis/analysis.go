@@ -283,11 +283,14 @@ func opinion(ctx context.Context, in Input, obs *worker.Observations, handed res
 	if err != nil {
 		return nil, err
 	}
-	steps, err := said(ctx, in.Opener, files, in.kept, figures.Wanted(facts))
+	steps, err := said(ctx, in.Opener, files, in.kept, append(figures.Wanted(facts), figures.Pictured(facts, r.Course)...))
 	if err != nil {
 		return nil, err
 	}
 	r.Figures = figures.Of(facts, steps)
+	if r.Course != nil {
+		figures.Fill(r.Course, facts, steps)
+	}
 	if in.Moment == nil {
 		return r, nil
 	}

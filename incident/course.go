@@ -4,6 +4,10 @@ package incident
 // is read from; what the report concludes from it stands in the chain, with evidence of its own, and in Marks.
 type Course struct {
 	File string `json:"file"`
+	// Throughput and Memory are the units of what the points state of them; "" where the lines state none, or nothing that a straight line or
+	// the step times don't show.
+	Throughput string `json:"throughput_unit,omitempty"`
+	Memory     string `json:"memory_unit,omitempty"`
 	// Points are some of the lines, in their order: the first, the last, and what lies between at even distances.
 	Points []CoursePoint `json:"points"`
 	Marks  []CourseMark  `json:"marks"`
@@ -17,6 +21,8 @@ type CoursePoint struct {
 	// Broken is true where the line prints a loss or a gradient that is no number.
 	Broken      bool     `json:"broken,omitempty"`
 	StepSeconds *float64 `json:"step_seconds"`
+	Throughput  *float64 `json:"throughput,omitempty"`
+	Memory      *float64 `json:"memory,omitempty"`
 }
 
 // CourseMark is a place in the course that the report speaks of.

@@ -45,7 +45,9 @@ func course(c *incident.Course) courseView {
 	v := courseView{File: flat(c.File), W: courseWidth, H: courseHeight, Begin: stepName(c.Points[0].Step), End: stepName(c.Points[len(c.Points)-1].Step)}
 	loss := drawn("loss", c, func(p *incident.CoursePoint) *float64 { return p.Loss }, fourDigits)
 	took := drawn("step time", c, func(p *incident.CoursePoint) *float64 { return p.StepSeconds }, stepTime)
-	for _, k := range []curve{loss, took} {
+	work := drawn("throughput", c, func(p *incident.CoursePoint) *float64 { return p.Throughput }, inUnits(c.Throughput))
+	memory := drawn("memory", c, func(p *incident.CoursePoint) *float64 { return p.Memory }, inUnits(c.Memory))
+	for _, k := range []curve{loss, took, work, memory} {
 		if k.Spark != "" {
 			v.Curves = append(v.Curves, k)
 		}
@@ -153,6 +155,18 @@ func spark(cells [][]float64, torn []bool, lo, hi float64) string {
 }
 
 func fourDigits(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+
+func inUnits(unit string) func(float64) string {
+	if !strings.HasPrefix(unit, "%") {
+		unit = " " + unit
+	}
+	return func(v float64) string {
+		if v < 1000 {
+			return fourDigits(v) + unit
+		}
+		return grouped(int64(math.Round(v))) + unit
+	}
+}
 
 func stepTime(v float64) string {
 	if v < 1 {
