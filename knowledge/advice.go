@@ -49,9 +49,9 @@ var (
 func Resubmit() Advice { return adviceResubmit }
 
 // Placeholders are the names that {name} in Advice may hold: root is the nodes at fault, nodes those to look at, all of the job where none
-// is at fault. Last, frame and line are of the logs: what the rank wrote last before a wait, the innermost call of its own code, and where the
+// is at fault; target is the storage daemon at fault. Last, frame and line are of the logs: what the rank wrote last before a wait, the innermost call of its own code, and where the
 // verdict's line stands. They stand in sentences alone.
-var Placeholders = []string{"job", "node", "nodes", "root", "rank", "pid", Last, Frame, Line}
+var Placeholders = []string{"job", "node", "nodes", "root", "rank", "pid", "target", Last, Frame, Line}
 
 // The placeholders of what is in the logs.
 const (
@@ -107,7 +107,7 @@ func StaysSo(reason string) bool {
 
 // unnamed is what a sentence says where the value is not known. What is no placeholder is a capture that entries' advice may hold.
 var unnamed = map[string]string{Frame: "the innermost frame of your own code", Line: "this line",
-	"job": "the job", "node": "the node", "nodes": "the nodes", "root": "the node", "rank": "that rank", "pid": "the process",
+	"job": "the job", "node": "the node", "nodes": "the nodes", "root": "the node", "rank": "that rank", "pid": "the process", "target": "the target",
 	"host": "the host", "hosts": "those hosts", "peer": "the peer", "server": "the server", "port": "the port", "hca": "the card", "pci": "the GPU", "device": "the device",
 	"path": "the path", "item": "the item", "library": "the library", "module": "the package", "process": "the process", "container": "the container",
 	"interface": "the interface", "parameter": "the parameter"}

@@ -15,7 +15,7 @@ var storageMechanisms = []Mechanism{
 		Meaning: "An AIStore target dropped objects from a batch request, so the loader got fewer items than it asked for. " +
 			"The target's log shows why: usually resource pressure or a broken stream to another target.",
 		Now: []Advice{
-			{"Read the target's warnings from the window before the first client error.", "ais show cluster; ais show log TARGET_ID"},
+			{"Read the target's warnings from the window before the first client error.", "ais show cluster; ais show log {target}"},
 			{"Retry incomplete batches in the client instead of failing the job, and request fewer objects at a time.", ""},
 		},
 		Structural: []Advice{{"Cap the batch size, and give targets enough memory and disk bandwidth for the job's rate.", ""}},
@@ -152,7 +152,7 @@ var storageMechanisms = []Mechanism{
 		Meaning: "An AIStore daemon, or a batch job on it, stalled and logged no error. " +
 			"It may have recovered since, so the cluster may look healthy from outside.",
 		Now: []Advice{
-			{"Find what blocked the daemon: a frozen process, a disk, or memory or CPU limits on its node.", "ais show log TARGET_ID; dmesg -T | tail -50"},
+			{"Find what blocked the daemon: a frozen process, a disk, or memory or CPU limits on its node.", "ais show log {target}; dmesg -T | tail -50"},
 			{"Check the targets' running jobs twice, a minute apart; stop any that isn't making progress.", "ais show job --all; ais stop JOB_ID"},
 			adviceResubmit,
 		},

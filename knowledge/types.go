@@ -41,9 +41,12 @@ type Aside struct {
 	Now, Structural, NextTime []Advice
 }
 
+// DaemonPrefix begins the name of a component that is a daemon of AIStore.
+const DaemonPrefix = "ais:"
+
 // For is the mechanism where this component is at fault, as reports write it ("ais:<daemon>"); "" where none is known.
 func (m Mechanism) For(component string) Mechanism {
-	if a := m.OfAIStore; a != nil && strings.HasPrefix(component, "ais:") {
+	if a := m.OfAIStore; a != nil && strings.HasPrefix(component, DaemonPrefix) {
 		m.Owner, m.Now, m.Structural, m.NextTime = a.Owner, a.Now, a.Structural, a.NextTime
 	}
 	return m

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // look is how a role appears: a letter for those who cannot tell the colours, a colour-blind-safe colour (after Okabe and
@@ -25,6 +26,9 @@ type look struct {
 // okRole is the role of a rank in a rank map of which the report says nothing wrong.
 const okRole = "ok"
 
+// diedRole is the role in a rank map of a rank of which nothing is known but that its node died.
+const diedRole = "died"
+
 // looks, worst first: where many ranks share one cell, the worst shows.
 var looks = []look{
 	{incident.Straggler, "S", "stalled", color.RGBA{0xd5, 0x5e, 0x00, 0xff}, true, "1;97;41"},
@@ -32,6 +36,7 @@ var looks = []look{
 	{incident.LoneWaiter, "L", "waits alone", color.RGBA{0xe6, 0x9f, 0x00, 0xff}, false, "1;30;43"},
 	{incident.Lagging, "G", "lagging", color.RGBA{0xf0, 0xe4, 0x42, 0xff}, false, "1;33"},
 	{incident.Missing, "x", "no log at all", color.RGBA{0x30, 0x30, 0x38, 0xff}, true, "7"},
+	{diedRole, "D", "died with its node", color.RGBA{0x6e, 0x1a, 0x1a, 0xff}, true, "1;31"},
 	{incident.Unobserved, "?", "state unknown", color.RGBA{0x9a, 0x9a, 0xa4, 0xff}, false, "90"},
 	{incident.Victim, "v", "failed as a result", color.RGBA{0x00, 0x72, 0xb2, 0xff}, true, "34"},
 	{incident.Waiter, "w", "waited", color.RGBA{0x8c, 0xc8, 0xee, 0xff}, false, "36"},
@@ -81,6 +86,14 @@ type rankMap struct {
 // unknownRow is the number of ranks in a row whose nodes nothing proves.
 const unknownRow = 8
 
+// deadNodes are the nodes that died, where that is the verdict.
+func deadNodes(r *incident.Report) []string {
+	if v := &r.Verdict; v.Mechanism == string(knowledge.NodeFailure) && v.Status != incident.Inconclusive {
+		return v.Root.Nodes
+	}
+	return nil
+}
+
 func buildMap(r *incident.Report) rankMap {
 	root := make(map[int]bool, len(r.Verdict.Root.Ranks))
 	for _, n := range r.Verdict.Root.Ranks {
@@ -88,7 +101,11 @@ func buildMap(r *incident.Report) rankMap {
 	}
 	byNode := make(map[string][]incident.RankState)
 	m := rankMap{Counts: make([]int, len(looks)), Ranks: len(r.Ranks)}
+	dead := deadNodes(r)
 	for _, s := range r.Ranks {
+		if s.Role == incident.Unobserved && slices.Contains(dead, s.Node) {
+			s.Role = diedRole
+		}
 		byNode[s.Node] = append(byNode[s.Node], s)
 		m.Counts[gravity(s.Role)]++
 	}

@@ -85,7 +85,7 @@ func rootText(r incident.Root) string {
 	}
 	text := strings.Join(parts, " on ")
 	if r.Component != nil {
-		daemon, stored := strings.CutPrefix(*r.Component, "ais:")
+		daemon, stored := strings.CutPrefix(*r.Component, knowledge.DaemonPrefix)
 		switch {
 		case stored && text != "":
 			text = "AIStore daemon " + daemon + ", met by " + text

@@ -31,11 +31,25 @@ func (b *builder) values(p *mechanism.Proposal) map[string]string {
 			}
 		}
 	}
+	if id, ok := strings.CutPrefix(b.component(p), knowledge.DaemonPrefix); ok {
+		out["target"] = id
+	}
 	if id := b.s.Facts.Job.ID; id != "" {
 		out["job"] = id
 	}
 	b.inLogs(out)
 	return out
+}
+
+// component is the part that is at fault, of a proposal or of the verdict.
+func (b *builder) component(p *mechanism.Proposal) string {
+	switch c := b.r.Verdict.Root.Component; {
+	case p != nil:
+		return p.Component
+	case c != nil:
+		return *c
+	}
+	return ""
 }
 
 // fill puts what is known into a sentence and into the command that goes with it, in the words of the job's system.

@@ -95,7 +95,7 @@ func daemonsCause(s *Scene) *Proposal {
 	e := causes[0]
 	p := &Proposal{Mechanism: e.Mechanism, Class: Environment, At: e.From, Base: 0.93, Scope: "unknown"}
 	if blamed := s.Storage.Blamed(); len(blamed) > 0 && blamed[0] == e.ID {
-		p.Component = "ais:" + e.ID
+		p.Component = knowledge.DaemonPrefix + e.ID
 	}
 	var before *Proposal
 	if len(s.First) > 0 {
