@@ -49,6 +49,9 @@ var pageCSS string
 //go:embed report.js
 var pageJS string
 
+// style is all of a page's style: the policy names it by its hash.
+var style = sync.OnceValue(func() string { return pageCSS + looksCSS() })
+
 // page is parsed when somebody asks for one: the other formats do not wait for it.
 var page = sync.OnceValue(func() *template.Template { return template.Must(template.New("report").Parse(pageText)) })
 
@@ -63,7 +66,7 @@ func HTML(w io.Writer, r *incident.Report, x Extras) error {
 
 // HTMLPolicy is the content security policy of what HTML writes: nothing but its own style and script, by their hashes.
 func HTMLPolicy() string {
-	return "default-src 'none'; style-src " + hash(pageCSS) + "; script-src " + hash(pageJS) + "; base-uri 'none'; form-action 'none'"
+	return "default-src 'none'; style-src " + hash(style()) + "; script-src " + hash(pageJS) + "; base-uri 'none'; form-action 'none'"
 }
 
 type htmlPage struct {
@@ -180,7 +183,7 @@ func hash(s string) string {
 
 func pageOf(v *view, x Extras) *htmlPage {
 	r := v.Report
-	p := &htmlPage{view: v, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), MapAlt: mapAlt(v)} //nolint:gosec // style and script are constants of the program
+	p := &htmlPage{view: v, CSS: template.CSS(style()), JS: template.JS(pageJS), MapAlt: mapAlt(v)} //nolint:gosec // style and script are constants of the program
 	p.Policy = HTMLPolicy()
 	p.Screen, p.More = atOnce(v.Screen)
 	p.Title, p.Brief = v.Headline, brief(v, "")

@@ -471,7 +471,7 @@ var postmortemPage = sync.OnceValue(func() *template.Template { return template.
 // PostmortemHTML writes the page as one self-contained file without a script.
 func PostmortemHTML(w io.Writer, r *incident.Report, s Story) error {
 	p := postmortemOf(r, s)
-	p.CSS = template.CSS(pageCSS) //nolint:gosec // the style is a constant of the program
+	p.CSS = template.CSS(style()) //nolint:gosec // the style is a constant of the program
 	if err := postmortemPage().Execute(w, p); err != nil {
 		return fmt.Errorf("write the post-mortem as HTML: %w", err)
 	}

@@ -31,7 +31,7 @@ const diedRole = "died"
 
 // looks, worst first: where many ranks share one cell, the worst shows.
 var looks = []look{
-	{incident.Straggler, "S", "stalled", color.RGBA{0xd5, 0x5e, 0x00, 0xff}, true, "1;97;41"},
+	{incident.Straggler, "S", "stalled", color.RGBA{0xc2, 0x51, 0x00, 0xff}, true, "1;97;41"},
 	{incident.FirstFailure, "F", "failed first", color.RGBA{0xb0, 0x3a, 0x7e, 0xff}, true, "1;97;45"},
 	{incident.LoneWaiter, "L", "waits alone", color.RGBA{0xe6, 0x9f, 0x00, 0xff}, false, "1;30;43"},
 	{incident.Lagging, "G", "lagging", color.RGBA{0xf0, 0xe4, 0x42, 0xff}, false, "1;33"},
@@ -40,8 +40,28 @@ var looks = []look{
 	{incident.Unobserved, "?", "state unknown", color.RGBA{0x9a, 0x9a, 0xa4, 0xff}, false, "90"},
 	{incident.Victim, "v", "failed as a result", color.RGBA{0x00, 0x72, 0xb2, 0xff}, true, "34"},
 	{incident.Waiter, "w", "waited", color.RGBA{0x8c, 0xc8, 0xee, 0xff}, false, "36"},
-	{incident.Notified, "n", "notified of the timeout", color.RGBA{0x00, 0x9e, 0x73, 0xff}, true, "32"},
+	{incident.Notified, "n", "notified of the timeout", color.RGBA{0x00, 0x78, 0x5a, 0xff}, true, "32"},
 	{okRole, "·", "healthy", color.RGBA{0xdc, 0xdf, 0xe4, 0xff}, false, "90"},
+}
+
+// looksCSS are the cells of the page's rank map. A rank without a log is hatched: it is no state of the rank.
+func looksCSS() string {
+	var b strings.Builder
+	for i, l := range looks {
+		hex := fmt.Sprintf("#%02x%02x%02x", l.Fill.R, l.Fill.G, l.Fill.B)
+		if l.Role == incident.Missing {
+			hex = "repeating-linear-gradient(45deg," + hex + " 0 4px,#5a5a66 4px 7px)"
+		}
+		ink := "#1c1f26" // in a dark page, too
+		switch {
+		case l.Dark:
+			ink = "#fff"
+		case l.Role == okRole:
+			ink = "#59616e"
+		}
+		fmt.Fprintf(&b, ".r%d{background:%s;color:%s}\n", i, hex, ink)
+	}
+	return b.String()
 }
 
 // gravity is the index in looks; what is not known there counts as not observed.
