@@ -14,6 +14,7 @@ import (
 
 	"faultline/eval"
 	"faultline/incident"
+	"faultline/knowledge"
 	"faultline/knowledge/styletest"
 	"faultline/messages"
 	"faultline/messages/blockkit"
@@ -150,13 +151,14 @@ func postText(posts []blockkit.Message) string {
 var (
 	readHere    = regexp.MustCompile(`^(Read|Look at|Look for|Find|Compare) .*\b(traceback|wrote last|this line|in this report)\b`)
 	ofLiveJob   = regexp.MustCompile(`--overlap|\bpy-spy dump\b|\bscontrol update JobId=|\bscancel\b`)
-	placeholder = regexp.MustCompile(`(?:^|[^$A-Z_])\b(JOB|NODE|NODES|RANK|ROOT)\b`)
+	placeholder = regexp.MustCompile(`(?:^|[^$A-Z_])\b(JOB|NODE|NODES|RANK|ROOT|TARGET)\b`)
 )
 
 // undoable says what is wrong with the things to do.
 func undoable(r *incident.Report) (out []string) {
 	known := map[string]bool{"JOB": r.Job.ID != nil, "NODE": len(r.Verdict.Root.Nodes) > 0, "NODES": len(r.Coverage.NodesExpected)+len(r.Coverage.NodesSeen) > 0,
-		"RANK": len(r.Verdict.Root.Ranks) > 0, "ROOT": len(r.Verdict.Root.Nodes) > 0}
+		"RANK": len(r.Verdict.Root.Ranks) > 0, "ROOT": len(r.Verdict.Root.Nodes) > 0,
+		"TARGET": r.Verdict.Root.Component != nil && strings.HasPrefix(*r.Verdict.Root.Component, knowledge.DaemonPrefix)}
 	command := func(what, c string, now bool) {
 		if now && over(r) && ofLiveJob.MatchString(c) {
 			out = append(out, "a command for a job that is over: "+what)

@@ -40,7 +40,7 @@ var (
 	adviceFabricTest = Advice{
 		"Test the fabric between the job's nodes, then bisect to find the slow or silent one. Compare bus bandwidth, not algorithm bandwidth.",
 		"srun -w {nodes} --ntasks-per-node=8 --gpus-per-node=8 all_reduce_perf -b 8M -e 4G -f 2 -g 1"}
-	adviceResubmit   = Advice{"Resubmit from the last completed checkpoint.", ""}
+	adviceResubmit   = Advice{"Resubmit from {save}.", ""}
 	adviceNCCLWarn   = Advice{"Have NCCL write its warnings to one file per process (%h host, %p process), so they don't mix with the job's output.", "export NCCL_DEBUG=WARN NCCL_DEBUG_FILE=$PWD/nccl.%h.%p.log"}
 	adviceCheckpoint = Advice{"Save checkpoints often enough that losing one interval doesn't hurt, and keep the last three.", ""}
 )
@@ -49,15 +49,16 @@ var (
 func Resubmit() Advice { return adviceResubmit }
 
 // Placeholders are the names that {name} in Advice may hold: root is the nodes at fault, nodes those to look at, all of the job where none
-// is at fault; target is the storage daemon at fault. Last, frame and line are of the logs: what the rank wrote last before a wait, the innermost call of its own code, and where the
-// verdict's line stands. They stand in sentences alone.
-var Placeholders = []string{"job", "node", "nodes", "root", "rank", "pid", "target", Last, Frame, Line}
+// is at fault; target is the storage daemon at fault. Last, frame, line and save are of the logs: what the rank wrote last before a wait, the
+// innermost call of its own code, where the verdict's line stands, and the checkpoint to resume from. They stand in sentences alone.
+var Placeholders = []string{"job", "node", "nodes", "root", "rank", "pid", "target", Last, Frame, Line, Save}
 
 // The placeholders of what is in the logs.
 const (
 	Last  = "last"
 	Frame = "frame"
 	Line  = "line"
+	Save  = "save"
 )
 
 // Names tells whether the sentence of an advice holds a placeholder.
@@ -106,7 +107,7 @@ func StaysSo(reason string) bool {
 }
 
 // unnamed is what a sentence says where the value is not known. What is no placeholder is a capture that entries' advice may hold.
-var unnamed = map[string]string{Frame: "the innermost frame of your own code", Line: "this line",
+var unnamed = map[string]string{Save: "the last completed checkpoint", Frame: "the innermost frame of your own code", Line: "this line",
 	"job": "the job", "node": "the node", "nodes": "the nodes", "root": "the node", "rank": "that rank", "pid": "the process", "target": "the target",
 	"host": "the host", "hosts": "those hosts", "peer": "the peer", "server": "the server", "port": "the port", "hca": "the card", "pci": "the GPU", "device": "the device",
 	"path": "the path", "item": "the item", "library": "the library", "module": "the package", "process": "the process", "container": "the container",
@@ -149,7 +150,7 @@ func (a Advice) Fill(values map[string]string) Advice {
 		})
 	}
 	text := a.Text
-	for _, name := range []string{Frame, Line} {
+	for _, name := range []string{Frame, Line, Save} {
 		if v := values[name]; v != "" {
 			text = strings.ReplaceAll(text, "{"+name+"}", strings.NewReplacer("{", "(", "}", ")").Replace(v))
 		}

@@ -48,7 +48,7 @@ var dataMechanisms = []Mechanism{
 			"The same item failing in two runs means bad data; a single failure may be a faulty read.",
 		Now: []Advice{
 			{"Read that item by hand from another node.", ""},
-			{"Quarantine it in the manifest, then resubmit from the last completed checkpoint.", ""},
+			{"Quarantine it in the manifest, then resubmit from {save}.", ""},
 		},
 		Structural: []Advice{{"Validate every item when the dataset is built; at training time, skip and count bad items consistently on all ranks.", ""}},
 		NextTime:   []Advice{{"Print the item's name in every loader error.", ""}},

@@ -12,7 +12,7 @@ var hangMechanisms = []Mechanism{
 		Now: []Advice{
 			adviceLastWords,
 			{"If the data comes from an object store, get the storage logs from that time: a slow read leaves no trace in the job's own logs.", ""},
-			{"Resubmit from the last completed checkpoint. Nothing here shows that {node} is broken; if the next hang starts on the same node, exclude and test it.", ""},
+			{"Resubmit from {save}. Nothing here shows that {node} is broken; if the next hang starts on the same node, exclude and test it.", ""},
 			adviceStacks,
 		},
 		Structural: []Advice{

@@ -34,6 +34,10 @@ func (b *builder) possible(a knowledge.Advice, when string) bool {
 
 // inLogs adds to values what advice may point to in the logs.
 func (b *builder) inLogs(values map[string]string) {
+	values[knowledge.Save] = "the last completed checkpoint (these logs show none)"
+	if from := b.r.Action.ResumeFrom; from != nil {
+		values[knowledge.Save] = fmt.Sprintf("step %d", from.Step)
+	}
 	if fl := b.first(); fl != nil {
 		values[knowledge.Line] = place(fl.At)
 	}
