@@ -12,7 +12,7 @@ var (
 	adviceStacks = Advice{
 		"If the job is still hanging, take a Python stack of the process blocking the other ranks, before the job ends.",
 		"srun --jobid={job} --overlap --nodes=1 --ntasks=1 -w {node} py-spy dump --pid {pid}"}
-	adviceLastWords = Advice{"Start from rank {rank}'s last line before the wait, {last}.", ""}
+	adviceLastWords = Advice{"Start with rank {rank}'s last line before the wait, {last}.", ""}
 	adviceTraceback = Advice{"Start at {frame}; rank {rank}'s traceback ends at {line}.", ""}
 	adviceRecorder  = Advice{
 		"Enable the flight recorder for the next run: after a timeout it shows which collective each rank was in and the line of code that called it.",

@@ -3,7 +3,7 @@ package knowledge
 // Advice that several entries share: what to do first is the same for each of their lines.
 var (
 	adviceLibraryRoom   = Advice{"Reduce the batch size until a few hundred MB stay free: this library allocates outside PyTorch's pool.", "ssh {node} nvidia-smi --query-gpu=index,memory.used,memory.total --format=csv"}
-	adviceAbsurd        = Advice{"Compare the size in {line} with the node's memory: an absurd size is a bug.", "ssh {node} free -g"}
+	adviceAbsurd        = Advice{"Compare the size in {line} with the node's memory: an absurd size means a bug.", "ssh {node} free -g"}
 	adviceRayMemory     = Advice{"Give each task a memory request (memory=…) so that Ray schedules fewer per node.", "ray memory --stats-only; ray status"}
 	adviceEcho          = Advice{"Find the first CUDA error this process printed: later calls only report it again.", "grep -nE 'CUDA error|HIP error|Xid|Assertion.*failed' *{job}* | head"}
 	adviceLateRank      = Advice{"Find the rank that never arrived: compare the last line from every rank.", "tail -n 1 *{job}*"}
@@ -19,13 +19,13 @@ var (
 	adviceBus           = Advice{"Check whether /dev/shm is full on {node}, or whether a mapped file was truncated or replaced.", "ssh {node} 'df -h /dev/shm /tmp; dmesg -T | tail -20'"}
 	adviceHeap          = Advice{"Run the step with heap checking on: the stack then shows which library corrupts it.", "LD_PRELOAD=libc_malloc_debug.so.0 MALLOC_CHECK_=3 PYTHONFAULTHANDLER=1 python train.py"}
 	adviceInterface     = Advice{"List the interfaces on {node}, and pick one that every node has.", "ssh {node} ip -br addr; export NCCL_SOCKET_IFNAME=IF GLOO_SOCKET_IFNAME=IF"}
-	advicePeerFirst     = Advice{"Check the peer first: its process exited or never started, or a firewall blocks its ports.", "ssh {node} 'nc -zv PEER PORT'"}
+	advicePeerFirst     = Advice{"Check the peer first: its process may have exited or never started, or a firewall may block its ports.", "ssh {node} 'nc -zv PEER PORT'"}
 	adviceTopology      = Advice{"Have NCCL dump its view of {node}, and compare it with a working node's.", "export NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH NCCL_TOPO_DUMP_FILE=$PWD/topo.xml"}
 	adviceWarnLine      = Advice{"Find the NCCL WARN line of the same process: it shows the call that failed.", "grep -n 'NCCL WARN' *{job}* | head; export NCCL_DEBUG=WARN"}
 	adviceRayWorker     = Advice{"Read the dead worker's own logs in Ray's session folder, and the kernel log.", "ssh {node} 'ls -t /tmp/ray/session_latest/logs/worker-* | head -4; dmesg -T | grep -i oom'"}
 	adviceRayNode       = Advice{"Read the lost node's kernel and raylet logs from around that time.", "ssh {node} 'dmesg -T | tail -50; tail -50 /tmp/ray/session_latest/logs/raylet.out'"}
 	adviceFirstError    = Advice{"Read the first error the child process printed above {line}.", ""}
-	adviceStoreHost     = Advice{"Check the host running the store, usually rank 0's: its process exited or stopped responding.", "grep -nE 'MASTER_ADDR|master_addr|rdzv' *{job}* | head"}
+	adviceStoreHost     = Advice{"Check the host running the store, usually rank 0's: its process may have exited or stopped responding.", "grep -nE 'MASTER_ADDR|master_addr|rdzv' *{job}* | head"}
 	adviceResolve       = Advice{"Check that the master's name resolves on {node}; if it doesn't, use its IP address.", "ssh {node} 'getent hosts MASTER_ADDR; cat /etc/resolv.conf'"}
 	adviceNotJoined     = Advice{"Find the ranks that never joined: count the logs, and look for empty ones.", "grep -c '' *{job}*"}
 	adviceNCCLCall      = Advice{"Compare each process's rank and world size with the tasks that were started.", "srun bash -c 'hostname; env | grep -E \"^(SLURM_(PROCID|NTASKS)|RANK|LOCAL_RANK|WORLD_SIZE)=\"'"}
@@ -43,8 +43,8 @@ var (
 	adviceMount         = Advice{"Check from every node whether the mount responds: if one node hangs, suspect its client; if all do, the server.", "clush -w {nodes} 'timeout 10 stat -f MOUNT || echo no answer'"}
 	adviceSlowDown      = Advice{"Reduce the load on the store: fewer loader workers, larger shards, and retries with backoff.", ""}
 	adviceCloud         = Advice{"Check the provider's status page for that time, then let the client retry for longer than the outage.", ""}
-	adviceAWS           = Advice{"Check which identity the job uses on its nodes, and what the bucket lets it do.", "aws sts get-caller-identity; aws s3 ls s3://BUCKET"}
-	adviceGoogle        = Advice{"Check which account the job uses on its nodes, and what the bucket lets it do.", "gcloud auth list; gsutil ls gs://BUCKET"}
+	adviceAWS           = Advice{"Check which identity the job uses on its nodes, and what that identity may do in the bucket.", "aws sts get-caller-identity; aws s3 ls s3://BUCKET"}
+	adviceGoogle        = Advice{"Check which account the job uses on its nodes, and what that account may do in the bucket.", "gcloud auth list; gsutil ls gs://BUCKET"}
 	adviceHubOnce       = Advice{"Download the model and the data once into a shared cache, then run offline.", "hf download REPO; export HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1"}
 	adviceHubCache      = Advice{"Fill the job's cache before it starts, from a machine that can reach the hub.", "hf download REPO; echo $HF_HOME"}
 	adviceHubToken      = Advice{"Check the name on the hub, and log in with a token that has access to it.", "hf auth whoami"}

@@ -53,7 +53,7 @@ var dataMechanisms = []Mechanism{
 		Structural: []Advice{{"Validate every item when the dataset is built; at training time, skip and count bad items consistently on all ranks.", ""}},
 		NextTime:   []Advice{{"Print the item's name in every loader error.", ""}},
 		LookAlikes: []LookAlike{
-			{StorageRetriesExhausted, "the same item fails in two runs: bad data; only once: possibly a bad read."},
+			{StorageRetriesExhausted, "if the same item fails in two runs, the data is bad; if it fails once, possibly only the read."},
 		},
 	},
 	{

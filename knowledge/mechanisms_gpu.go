@@ -82,7 +82,7 @@ var gpuMechanisms = []Mechanism{
 	{
 		Slug: GPUNVLink, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
 		Nature: EndsProcess | Hardware | RaisesCUDA, Again: Again{Machine: true},
-		Survived: "a step that a starting process got stuck in",
+		Survived: "the startup step that a process got stuck in",
 		Title:    "an NVLink failed",
 		Meaning: "An NVLink between GPUs on one node, or its switch, reported a fatal error. " +
 			"Every job using several GPUs on that node is affected.",
@@ -127,7 +127,7 @@ var gpuMechanisms = []Mechanism{
 		Structural: []Advice{{"Compare parameter checksums across data-parallel replicas every few hundred steps.", ""}},
 		NextTime:   []Advice{{"Log each rank's gradient norm before the reduction.", ""}},
 		LookAlikes: []LookAlike{
-			{NonFiniteLoss, "a replay of the step on other GPUs gives different numbers: hardware; the same numbers: data or learning rate."},
+			{NonFiniteLoss, "replay the step on other GPUs: different numbers point to hardware, the same numbers to data or the learning rate."},
 		},
 		Collect: []string{"TORCH_NCCL_NAN_CHECK=1"},
 	},

@@ -85,7 +85,7 @@ var hangMechanisms = []Mechanism{
 		Meaning: "Every rank in the process group entered the same collective with the same size, and none completed it. " +
 			"The counters can't tell whether the network, a GPU or the code was at fault.",
 		Now: []Advice{
-			{"Look for hardware errors on every node in the job; one line can tell network from GPU.",
+			{"Look for hardware errors on every node in the job; one line can tell a network fault from a GPU fault.",
 				"clush -w {nodes} \"dmesg -T | grep -Ei 'xid|nvrm|nvlink|mlx5|link down' | tail -5\""},
 			adviceFabricTest,
 			{"Compare the flight-recorder dumps, if any: a kernel that never started shows as scheduled instead of started.", ""},
@@ -135,7 +135,7 @@ var hangMechanisms = []Mechanism{
 		},
 		Structural: []Advice{
 			{"Have the other ranks wait in a barrier in a separate group with a long timeout (Gloo, on the CPU) instead of in the training group.", ""},
-			{"Print progress during long work, so that waiting can be told from hanging.", ""},
+			{"Print progress during long work, so a slow rank can be told from a hung one.", ""},
 		},
 		NextTime: []Advice{adviceStacks},
 		LookAlikes: []LookAlike{
@@ -153,7 +153,7 @@ var hangMechanisms = []Mechanism{
 			"A kernel never started or never finished, while the program itself kept going.",
 		Now: []Advice{adviceKernelLog, adviceExclude, adviceGPUTest},
 		Structural: []Advice{
-			{"Check GPU health before each long job and after each hang; track how many of the jobs on each node failed because of that node.", ""},
+			{"Check GPU health before each long job and after each hang; track how often each node made a job fail.", ""},
 		},
 		NextTime: []Advice{adviceRecorder, {"Record when kernels start, not just when they are queued.", "export TORCH_NCCL_ENABLE_TIMING=1"}},
 		LookAlikes: []LookAlike{

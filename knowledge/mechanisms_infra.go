@@ -6,7 +6,7 @@ var infrastructureMechanisms = []Mechanism{
 		Slug: NodeFailure, Origin: "infrastructure", Owner: "cluster", Resubmit: "yes",
 		Nature: Hardware, Again: Again{Machine: true},
 		Title: "a node died",
-		Meaning: "A node stopped answering, and SLURM ended the job. " +
+		Meaning: "A node stopped responding, and SLURM ended the job. " +
 			"The host in the CANCELLED line only reports it; the dead node's own log simply stops.",
 		Now: []Advice{
 			adviceExclude,
@@ -46,7 +46,7 @@ var infrastructureMechanisms = []Mechanism{
 			{"Ask for more time, or chain jobs.", "sbatch --dependency=afterany:{job} …"},
 		},
 		Structural: []Advice{{"Have SLURM signal the job a few minutes before the limit, and save a checkpoint then.", "sbatch --signal=B:USR1@600 …"}},
-		NextTime:   []Advice{{"Print the step and time regularly: progress until the end proves that it didn't hang.", ""}},
+		NextTime:   []Advice{{"Print the step and time regularly: progress up to the end proves that it didn't hang.", ""}},
 		LookAlikes: []LookAlike{
 			{RankStalled, "was it training until the end? If steps stopped long before, the limit only ended a hang."},
 		},
@@ -87,7 +87,7 @@ var infrastructureMechanisms = []Mechanism{
 		Nature: Hardware, Again: Again{Machine: true},
 		Title: "heat or power trouble",
 		Meaning: "A node slowed down or failed because of heat, its power supply, or a CPU machine check. " +
-			"The sensors of that node have the details.",
+			"That node's sensors have the details.",
 		Now: []Advice{
 			adviceExclude,
 			{"Read the sensors and event log on {node}.", "ssh {node} 'nvidia-smi -q -d TEMPERATURE,POWER,PERFORMANCE; ipmitool sdr; ipmitool sel list | tail'"},
@@ -102,14 +102,14 @@ var infrastructureMechanisms = []Mechanism{
 		Slug: SchedulerError, Origin: "infrastructure", Owner: "scheduler", Resubmit: "yes",
 		Nature: BeforeSteps | NotLaunched,
 		Title:  "the job could not be launched",
-		Meaning: "SLURM couldn't start the step because of a credential, container, or output file problem. " +
+		Meaning: "SLURM couldn't start the step because of a problem with a credential, a container or an output file. " +
 			"No training took place, and the job's code is not involved.",
 		Now: []Advice{
 			{"Check that the output folder exists and is writable from every node, then resubmit.", "scontrol show job {job} | grep -E 'StdOut|StdErr|WorkDir'"},
 			{"If it happens again, send the admins the error message and its timestamp.", "sacct -D -P -j {job} -o JobID,State,ExitCode,Reason,NodeList"},
 		},
 		Structural: []Advice{{"Import large container images once before the job, not at each start.", "enroot import docker://IMAGE"}},
-		NextTime:   []Advice{{"Keep the batch script's own output: only it holds srun's messages.", ""}},
+		NextTime:   []Advice{{"Keep the batch script's own output: srun's messages appear only there.", ""}},
 		LookAlikes: []LookAlike{
 			{ConfigError, "one of the job's processes ran and reported an error."},
 		},
@@ -121,7 +121,7 @@ var infrastructureMechanisms = []Mechanism{
 		Title:  "nothing failed",
 		Meaning: "The job finished normally, or was healthy as far as its logs go. " +
 			"Retries that succeeded and warnings at shutdown are harmless.",
-		Now: []Advice{{"Nothing to do. If you expected more, check that its last step is the one you asked for.", ""}},
+		Now: []Advice{{"Nothing to do. If you expected more steps, check the number you requested.", ""}},
 	},
 	{
 		Slug: Unknown, Origin: "unknown", Owner: "unknown", Resubmit: "unknown",
@@ -178,7 +178,7 @@ var performanceMechanisms = []Mechanism{
 	},
 	{
 		Slug: LossPlateau, Origin: "performance", Owner: "job-code", Resubmit: "unknown",
-		Title: "the loss stopped moving",
+		Title: "the loss stopped improving",
 		Meaning: "The loss did not improve over a long window, while the run was otherwise healthy. " +
 			"Check the learning rate, schedule and data order first.",
 		Now: []Advice{

@@ -12,7 +12,7 @@ var networkMechanisms = []Mechanism{
 		Now: []Advice{
 			{"Read the state and error counters on both endpoints.", "clush -w {nodes} 'ibstat | grep -E \"State|Rate\"; perfquery -x | grep -E \"Symbol|LinkDowned|RcvErr|XmitDisc\"'"},
 			adviceFabricTest,
-			{"Resubmit without the two endpoints; return the one that tests clean.", "sbatch --exclude={root} …"},
+			{"Resubmit without either endpoint; return the one that tests clean.", "sbatch --exclude={root} …"},
 		},
 		Structural: []Advice{
 			{"Alert on link flaps and rising symbol errors; replace the cable or optic before the port.", ""},

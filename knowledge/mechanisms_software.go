@@ -18,7 +18,7 @@ var softwareMechanisms = []Mechanism{
 		},
 		NextTime: []Advice{{"Give each rank its own log file, so that tracebacks from different ranks don't interleave.", "torchrun --log-dir logs --redirects 3 --tee 3 train.py"}},
 		LookAlikes: []LookAlike{
-			{ConfigError, "all ranks fail the same way at start-up."},
+			{ConfigError, "all ranks fail the same way at startup."},
 			{PeerLost, "tracebacks from lost connections and from the launcher (ChildFailedError) are consequences: the earliest other traceback counts."},
 		},
 		Collect: []string{"TORCH_SHOW_CPP_STACKTRACES=1", "TORCHELASTIC_ERROR_FILE=PATH"},
@@ -28,13 +28,13 @@ var softwareMechanisms = []Mechanism{
 		Nature: Endurable | BeforeSteps | Installed,
 		Title:  "library versions don't match",
 		Meaning: "A library or symbol the program needs is missing, or is a different version from the one it was built for. " +
-			"It fails at start-up, on all ranks that use the same image.",
+			"It fails at startup, on all ranks that use the same image.",
 		Now: []Advice{
 			{"Print the versions inside the same container on {node} and on a node that works.", "python -c 'import torch; print(torch.__version__, torch.version.cuda, torch.cuda.nccl.version())'; ldd --version | head -1; nvidia-smi | head -4"},
 			{"Check that no library from the host or home directory shadows the one in the image.", "echo $LD_LIBRARY_PATH; pip list --user; python -c 'import sys; print(sys.path)'"},
 		},
 		Structural: []Advice{{"Pin the image by digest and build extensions inside it; use the same image on all nodes.", ""}},
-		NextTime:   []Advice{{"Have NCCL print its version at start-up.", "export NCCL_DEBUG=VERSION"}},
+		NextTime:   []Advice{{"Have NCCL print its version at startup.", "export NCCL_DEBUG=VERSION"}},
 		LookAlikes: []LookAlike{
 			{Exception, "the code was already running; version problems show up at import."},
 		},
@@ -43,9 +43,9 @@ var softwareMechanisms = []Mechanism{
 	{
 		Slug: ConfigError, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
 		Nature:   Endurable | BeforeSteps | AsItBegins,
-		Survived: "a step that a starting process got stuck in",
+		Survived: "the startup step that a process got stuck in",
 		Title:    "the configuration is wrong",
-		Meaning: "The program rejected its configuration at start-up: an argument, a missing key or path, or sizes that don't divide the world size. " +
+		Meaning: "The program rejected its configuration at startup: an argument, a missing key or path, or sizes that don't divide the world size. " +
 			"All ranks fail the same way, and no training is lost.",
 		Now: []Advice{
 			{"Fix what the message points to, and test the start-up on the smallest allocation that shows the error.", ""},
@@ -86,7 +86,7 @@ var softwareMechanisms = []Mechanism{
 		Meaning: "The kernel killed a process because the job hit its memory limit (cgroup OOM) or the machine ran out of memory. " +
 			"This is host memory, not GPU memory.",
 		Now: []Advice{
-			{"Check each step's peak memory, and on which node.", "sacct -j {job} -P -o JobID,State,MaxRSS,MaxRSSNode,MaxRSSTask,ReqMem"},
+			{"Check each step's peak memory, and on which node it occurred.", "sacct -j {job} -P -o JobID,State,MaxRSS,MaxRSSNode,MaxRSSTask,ReqMem"},
 			{"Reduce what scales with the number of processes (loader workers, prefetch factor, pinned memory, per-rank caches), or request more memory.", "sbatch --mem=0 …"},
 		},
 		Structural: []Advice{
@@ -123,7 +123,7 @@ var softwareMechanisms = []Mechanism{
 		Nature: Checked,
 		Title:  "the loss became NaN or infinite",
 		Meaning: "The loss or a gradient became NaN or infinite, or the loss scale fell to its minimum. " +
-			"It can be caused by the learning rate, a bad sample, or a GPU that silently computes wrongly.",
+			"Possible causes: the learning rate, a bad sample, or a GPU that silently computes wrongly.",
 		Now: []Advice{
 			{"Roll back to a checkpoint before the first bad value, then skip the batches around it or lower the learning rate.", ""},
 			{"Replay the same batches from the same checkpoint on other nodes: if it recurs, suspect data or code; if not, a GPU.", ""},

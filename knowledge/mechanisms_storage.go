@@ -143,7 +143,7 @@ var storageMechanisms = []Mechanism{
 		Nature: AIStoreOnly,
 		Trouble: &Trouble{
 			Order: 5,
-			Told:  "batches were running on {daemon}, and for {time} it received nothing from the other daemons, without an error",
+			Told:  "batches were running on {daemon}, but for {time} it received nothing from the other daemons and logged no error",
 			Led:   "{daemon} received nothing", LeadsTo: []Slug{AISBatchObjectLoss, AISResourcePressure},
 			Delay:  60,
 			Faults: []string{"timeout"}, Words: []string{"imed out", "imeout"},
@@ -159,7 +159,7 @@ var storageMechanisms = []Mechanism{
 		Structural: []Advice{{"Use a client timeout shorter than the collective timeout.", ""}},
 		NextTime:   []Advice{{"Take stacks from the stuck daemon and report them upstream.", ""}},
 		LookAlikes: []LookAlike{
-			{AISNetwork, "the daemon keeps logging; here it is silent for as long, or its counters don't move."},
+			{AISNetwork, "there, the daemon keeps logging; here it is silent, or its counters don't move."},
 		},
 	},
 	{
@@ -223,7 +223,7 @@ var storageMechanisms = []Mechanism{
 			{"Renew the token with a lifetime longer than the job, then resubmit.", "ais auth login USER --expire 240h"},
 		},
 		Structural: []Advice{{"Renew tokens from within the job.", ""}},
-		NextTime:   []Advice{{"Print the token's expiry time (never the token) at start-up.", ""}},
+		NextTime:   []Advice{{"Print the token's expiry time (never the token) at startup.", ""}},
 		LookAlikes: []LookAlike{
 			{AISNetwork, "401 or 403 on all ranks at the same moment, not timeouts."},
 		},

@@ -52,7 +52,7 @@ var kubernetesSignatures = []Signature{
 		ID: "k8s-admission", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller,
 		System:   "Kubernetes",
 		Literals: []string{"requested number of devices unavailable for "}, Pattern: `unavailable for (?P<resource>[\w./-]+)\. Requested: (?P<requested>\d+), Available: (?P<available>\d+)`,
-		Meaning: "A pod was scheduled to a node with no such device free: it is still in use, or the node lost one.",
+		Meaning: "A pod was scheduled to a node with no such device free: the device is still in use, or the node lost it.",
 		Scope:   ScopeNode,
 		Do:      []Advice{advicePods},
 		Source:  "Kubernetes pkg/kubelet/cm/devicemanager",

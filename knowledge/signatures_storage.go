@@ -9,7 +9,7 @@ var warned = []string{" WARN", "[WARN", "Warning: "}
 var storageSignatures = []Signature{
 	{
 		ID: "storage-full", Mechanism: StorageFull, Role: CauseRole, Tier: DataIO, Direct: true,
-		Cases:    []Case{{In: InSharedMemory, Is: ResourceLimit, As: CauseRole, Why: "what is full is the shared memory"}},
+		Cases:    []Case{{In: InSharedMemory, Is: ResourceLimit, As: CauseRole, Why: "the full file system is shared memory"}},
 		Literals: []string{"No space left on device"}, Not: []string{"/dev/shm", "cgroup", "inotify"}, Pattern: `No space left on device(?:: '(?P<path>[^']{1,240})')?`,
 		Meaning: "The file system is full.",
 		Source:  "errno ENOSPC",
@@ -18,7 +18,7 @@ var storageSignatures = []Signature{
 	{
 		ID: "storage-quota", Mechanism: StorageFull, Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"Disk quota exceeded"}, Pattern: `Disk quota exceeded(?:: '(?P<path>[^']{1,240})')?`,
-		Meaning: "The user's or project's share of the file system is used up.",
+		Meaning: "The user's or project's quota on the file system is used up.",
 		Do:      []Advice{{"Free up space in your own quota: the file system itself is not full.", "quota -s; lfs quota -h -u $USER ."}},
 		Source:  "errno EDQUOT",
 		Example: "OSError: [Errno 122] Disk quota exceeded: '/home/u/x'",
@@ -34,7 +34,7 @@ var storageSignatures = []Signature{
 	{
 		ID: "storage-full-ray", Mechanism: StorageFull, Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"OutOfDiskError: "}, Pattern: `OutOfDiskError: (?P<text>.{1,160})`,
-		Meaning: "The local disk that Ray keeps its objects on is full.",
+		Meaning: "The local disk where Ray stores its objects is full.",
 		Scope:   ScopeNode,
 		Do:      []Advice{{"Start Ray with its temporary folder on a larger disk.", "ssh {node} 'df -h /tmp; du -sh /tmp/ray'; ray start --temp-dir=/scratch/ray"}},
 		Source:  "Ray python/ray/exceptions.py",

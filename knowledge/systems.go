@@ -112,7 +112,7 @@ func (a Advice) In(name string) Advice {
 			parts = append(parts, part)
 		}
 	}
-	words := strings.NewReplacer("SLURM's controller", "the controller", "srun's", "the launcher's", "what srun asks for with what sbatch was given", "the request with what exists",
+	words := strings.NewReplacer("SLURM's controller", "the controller", "srun's", "the launcher's", "what srun requests with what sbatch was given", "the request with what the cluster has",
 		"SLURM", s.name)
 	return Advice{Text: words.Replace(a.Text), Command: strings.Join(parts, "; ")}
 }

@@ -22,7 +22,7 @@ var whysOf = map[Slug][]string{
 	},
 	HostOOM: {
 		"Why did the processes on this node need more memory than it has: workers, caches, or a leak?",
-		"Why did nobody notice host memory growing?",
+		"Why did nobody notice the growth in host memory?",
 	},
 	NonFiniteLoss: {
 		"Why did values become invalid: the learning rate, the loss scale, a layer, or that step's data?",
@@ -61,8 +61,8 @@ var whysOfOrigin = map[string][]string{
 		"Why does one slow item stall every rank: prefetching, timeouts, skipping?",
 	},
 	"data": {
-		"How did that item get into the data set?",
-		"Why wasn't it caught when the data set was built?",
+		"How did that item get into the dataset?",
+		"Why wasn't it caught when the dataset was built?",
 	},
 	"network": {
 		"Why did the link or the peer go away?",

@@ -99,7 +99,7 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 		}()
 		select {
 		case err := <-done:
-			if err == nil || !strings.Contains(err.Error(), file+" is no regular file") {
+			if err == nil || !strings.Contains(err.Error(), file+" is not a regular file") {
 				t.Errorf("%s: %v", file, err)
 			}
 		case <-time.After(5 * time.Second):
