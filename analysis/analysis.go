@@ -120,7 +120,7 @@ func Diagnose(ctx context.Context, in Input) (*incident.Report, error) {
 	}
 	in.daemons, in.notes = facts, append(in.notes, notes...)
 	if len(in.Sources) == 0 && in.book == nil && len(in.Evidence) == 0 && len(in.Storage) > 0 {
-		return nil, fmt.Errorf("%w: there are logs of storage daemons and none of a job: name the job's logs, too", ErrNothingToRead)
+		return nil, fmt.Errorf("%w: these are only storage daemons' logs: give the job's logs too", ErrNothingToRead)
 	}
 	sources, id, err := selectJob(in.Sources, in.JobID, in.book)
 	var several *MultipleJobsError
@@ -261,7 +261,7 @@ func firstLook(r *incident.Report, skim int64) {
 	for i := range v.Candidates {
 		v.Candidates[i].Confidence = min(v.Candidates[i].Confidence, v.Confidence)
 	}
-	r.Warnings = append(r.Warnings, fmt.Sprintf("a first look: of files larger than %.1f MB only the beginning and the end were searched", float64(skim)/1e6))
+	r.Warnings = append(r.Warnings, fmt.Sprintf("quick first look: in files larger than %.1f MB, only the beginning and the end were searched", float64(skim)/1e6))
 }
 
 // attempts bounds how often the engine re-derives its conclusions after the verifier rejected a quotation.
@@ -385,7 +385,7 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 		// quotations they summed up stand by themselves. In files that are being written others fail the next time.
 		for round := 0; len(failures) > 0; round++ {
 			if round == attempts {
-				return nil, fmt.Errorf("the report does not verify: %s: %s", failures[0].Path, failures[0].Reason)
+				return nil, fmt.Errorf("the report failed verification: %s: %s", failures[0].Path, failures[0].Reason)
 			}
 			for _, f := range failures {
 				withdrawn = append(withdrawn, fmt.Sprintf("%s: %s", f.Path, f.Reason))

@@ -298,7 +298,7 @@ func TestAFirstLookQuotesRightAndConfirmsNothing(t *testing.T) {
 	if whole.Verdict.Mechanism != "exception" || look.Verdict.Mechanism != "exception" {
 		t.Fatalf("%s, %s", whole.Verdict.Mechanism, look.Verdict.Mechanism)
 	}
-	if look.Verdict.Status == incident.Confirmed || look.Verdict.Confidence > 0.8 || !strings.Contains(strings.Join(look.Warnings, " "), "a first look") {
+	if look.Verdict.Status == incident.Confirmed || look.Verdict.Confidence > 0.8 || !strings.Contains(strings.Join(look.Warnings, " "), "first look") {
 		t.Errorf("%s %.2f %q", look.Verdict.Status, look.Verdict.Confidence, look.Warnings)
 	}
 	if !slices.EqualFunc(whole.KeyFiles, look.KeyFiles, func(a, b incident.KeyFile) bool { return a.File == b.File && a.Line == b.Line }) {

@@ -57,7 +57,7 @@ func daemons(ctx context.Context, in Input) ([]aislog.Daemon, []string, error) {
 		if len(others) > namedDaemons {
 			more = ", …"
 		}
-		warnings = append(warnings, fmt.Sprintf("not read: %d of the files given as logs of the storage are no logs of AIStore daemons (%s%s)",
+		warnings = append(warnings, fmt.Sprintf("not read: %d of the files given as storage logs aren't AIStore daemon logs (%s%s)",
 			len(others), strings.Join(others[:min(len(others), namedDaemons)], ", "), more))
 	}
 	slices.Sort(warnings)

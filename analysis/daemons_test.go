@@ -148,7 +148,7 @@ func TestDaemonLogsAmongTheJobsAreNotOfTheJob(t *testing.T) {
 	if len(r.Storage.Daemons) != 2 || !reflect.DeepEqual(r.Coverage, plain.Coverage) || !reflect.DeepEqual(r.Verdict, plain.Verdict) {
 		t.Errorf("%d daemons; %+v", len(r.Storage.Daemons), r.Coverage)
 	}
-	if _, err := Diagnose(context.Background(), Input{Sources: mixed[1:]}); err == nil || !strings.Contains(err.Error(), "name the job's logs") {
+	if _, err := Diagnose(context.Background(), Input{Sources: mixed[1:]}); err == nil || !strings.Contains(err.Error(), "give the job's logs") {
 		t.Errorf("logs of daemons alone: %v", err)
 	}
 }

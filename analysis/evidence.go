@@ -56,28 +56,28 @@ type readKindFunc func(ctx context.Context, file string, r io.Reader) (func(*res
 // evidenceKinds are all that are known; of several that recognise a file the first counts.
 var evidenceKinds = []evidenceKind{
 	// A trace names process groups as a dump does, so it is asked for first.
-	{name: "traces of PyTorch's profiler (Chrome's JSON, also compressed, one file for each rank)", recognise: trace.Recognise, read: readTrace, alone: true},
-	{name: "tables of losses, gradient norms or checksums by step (CSV with headings, JSON lines)", recognise: numbers.Recognise, read: readNumbers},
-	{name: "memory of GPUs by PyTorch's allocator (memory_summary as text, memory_snapshot as pickle or JSON)", recognise: gpumem.Recognise, pasted: gpumem.Pasted, read: readMemory},
-	{name: "dumps of PyTorch's flight recorder (pickle or JSON, one file for each rank, its number at the end of the name)",
+	{name: "PyTorch profiler traces (Chrome JSON, also compressed, one file per rank)", recognise: trace.Recognise, read: readTrace, alone: true},
+	{name: "per-step tables of losses, gradient norms or checksums (CSV with headings, JSON lines)", recognise: numbers.Recognise, read: readNumbers},
+	{name: "GPU memory reports from PyTorch's allocator (memory_summary as text, memory_snapshot as pickle or JSON)", recognise: gpumem.Recognise, pasted: gpumem.Pasted, read: readMemory},
+	{name: "PyTorch flight-recorder dumps (pickle or JSON, one file per rank, its number at the end of the name)",
 		recognise: recorder.Recognise, reader: dumpReader, alone: true},
-	{name: "what PyTorch's analysis of flight recorders prints (torchfrtrace, fr_trace)", recognise: frtrace.Recognise, pasted: frtrace.Recognise, read: readAnalysis},
+	{name: "output of PyTorch's flight-recorder analysis (torchfrtrace, fr_trace)", recognise: frtrace.Recognise, pasted: frtrace.Recognise, read: readAnalysis},
 	// A kernel log may hold the call traces of processes and what drivers say of ports.
-	{name: "kernel logs of nodes (dmesg, journalctl -k, syslog)", recognise: kernel.Recognise, read: readKernel, alone: true},
-	{name: "what nvidia-smi, dcgmi or rocm-smi print", recognise: gpustate.Recognise, pasted: gpustate.Pasted, read: readGPUs},
-	{name: "stacks of processes (py-spy dump, also with --json, faulthandler, gdb, /proc/PID/stack, ps)",
+	{name: "kernel logs (dmesg, journalctl -k, syslog)", recognise: kernel.Recognise, read: readKernel, alone: true},
+	{name: "output of nvidia-smi, dcgmi or rocm-smi", recognise: gpustate.Recognise, pasted: gpustate.Pasted, read: readGPUs},
+	{name: "process stacks (py-spy dump, also with --json, faulthandler, gdb, /proc/PID/stack, ps)",
 		recognise: stacks.Recognise, pasted: stacks.Pasted, read: readStacks, only: stacks.Only},
-	{name: "output of nccl-tests (all_reduce_perf and its siblings)", recognise: nccltests.Recognise, pasted: nccltests.Recognise, read: readTests},
-	{name: "reports of nccl-tests (JSON, by -J FILE)", recognise: nccltests.RecogniseJSON, read: readTests, alone: true},
-	{name: "tests of a path (iperf3 as text or JSON; ib_write_bw, ib_send_bw, ib_read_bw)", recognise: bandwidth.Recognise, read: readPaths, alone: true},
-	{name: "state and counters of the network (ibstat, ibstatus, ibv_devinfo, perfquery, iblinkinfo, ibqueryerrors, rdma statistic, ip -s link, ethtool, ping, files of /sys)",
+	{name: "nccl-tests output (all_reduce_perf and its siblings)", recognise: nccltests.Recognise, pasted: nccltests.Recognise, read: readTests},
+	{name: "nccl-tests reports (JSON, from -J FILE)", recognise: nccltests.RecogniseJSON, read: readTests, alone: true},
+	{name: "path tests (iperf3 as text or JSON; ib_write_bw, ib_send_bw, ib_read_bw)", recognise: bandwidth.Recognise, read: readPaths, alone: true},
+	{name: "network state and counters (ibstat, ibstatus, ibv_devinfo, perfquery, iblinkinfo, ibqueryerrors, rdma statistic, ip -s link, ethtool, ping, files from /sys)",
 		recognise: fabric.Recognise, pasted: fabric.Pasted, read: readFabric, alone: true},
-	{name: "captured packets (text of tcpdump, pcap, pcapng)", recognise: packets.Recognise, read: readCapture, alone: true},
-	{name: "what NCCL's RAS answers as JSON (ncclras -v -f json)", recognise: ras.RecogniseJSON, read: readRAS, alone: true},
-	{name: "what NCCL's RAS answers as text (ncclras -v)", recognise: ras.Recognise, pasted: ras.Pasted, read: readRAS},
-	{name: "logs that NCCL writes itself (NCCL_DEBUG=INFO, NCCL_DEBUG_FILE)", recognise: nccl.Recognise, read: readNCCL},
+	{name: "captured packets (tcpdump text, pcap, pcapng)", recognise: packets.Recognise, read: readCapture, alone: true},
+	{name: "NCCL RAS output as JSON (ncclras -v -f json)", recognise: ras.RecogniseJSON, read: readRAS, alone: true},
+	{name: "NCCL RAS output as text (ncclras -v)", recognise: ras.Recognise, pasted: ras.Pasted, read: readRAS},
+	{name: "NCCL's own logs (NCCL_DEBUG=INFO, NCCL_DEBUG_FILE)", recognise: nccl.Recognise, read: readNCCL},
 	rowByRow(&bmc.Kind),
-	{name: "bundles of bot collect", recognise: collected.Recognise, read: readCollected, alone: true},
+	{name: "bundles from bot collect", recognise: collected.Recognise, read: readCollected, alone: true},
 }
 
 // rowByRow is a kind of which each row speaks for itself: its package is all there is to it.
@@ -187,7 +187,7 @@ func readKinds(ctx context.Context, from scan.Opener, f given, readers map[*evid
 			return nil, fmt.Sprintf("not read: %s: %v", s.Name, plain(err))
 		}
 		if kinds = kindsIn(head, len(head) < smallLog); len(kinds) == 0 {
-			return nil, fmt.Sprintf("not used: %s is none of the kinds of evidence that are known: %s", s.Name, KnownEvidence())
+			return nil, fmt.Sprintf("not used: %s isn't a known kind of evidence: %s", s.Name, KnownEvidence())
 		}
 	}
 	var out []func(*resolve.Handed)
@@ -264,7 +264,7 @@ func readDump(shared *recorder.Shared, file string, r io.Reader) (func(*resolve.
 	case !ok:
 		return nil, errors.New("it is a dump of a flight recorder, and its name does not end with its rank")
 	case !d.Fits(rank):
-		return nil, fmt.Errorf("it is by its name the dump of rank %d, which is no member of the groups in it", rank)
+		return nil, fmt.Errorf("by its name it is rank %d's dump, but that rank isn't in any of its groups", rank)
 	}
 	return func(h *resolve.Handed) {
 		h.Dumps = append(h.Dumps, resolve.RankDump{Rank: rank, File: file, Dump: d})

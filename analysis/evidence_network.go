@@ -60,7 +60,7 @@ func readBaseline(ctx context.Context, in *Input) error {
 		in.handed.Baseline = append(in.handed.Baseline, h.Tests...)
 	}
 	if in.Bandwidth+float64(len(in.Baseline)) > 0 && in.handed.Tests == nil {
-		in.notes = append(in.notes, "a baseline is given, and no run of nccl-tests to compare with it")
+		in.notes = append(in.notes, "a baseline was given, but there is no nccl-tests run to compare with it")
 	}
 	return nil
 }

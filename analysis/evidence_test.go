@@ -128,8 +128,8 @@ func TestDumpsThatAreNotUsed(t *testing.T) {
 		why   string
 	}{
 		{"a name without a rank", map[string]string{name(0): waiting(), "evidence/trace": waiting()}, "its name does not end with its rank"},
-		{"a rank that is in none of its groups", map[string]string{name(0): waiting(), name(9): waiting()}, "no member of the groups in it"},
-		{"a file of another kind", map[string]string{name(0): waiting(), "evidence/notes_7.txt": "we saw rank 3 hang\n"}, "none of the kinds of evidence that are known"},
+		{"a rank that is in none of its groups", map[string]string{name(0): waiting(), name(9): waiting()}, "isn't in any of its groups"},
+		{"a file of another kind", map[string]string{name(0): waiting(), "evidence/notes_7.txt": "we saw rank 3 hang\n"}, "a known kind of evidence"},
 		{"a pickle that calls", map[string]string{name(0): waiting(), name(1): "\x80\x02(cos\nsystem\nX\x02\x00\x00\x00ls\x85Rt."}, "refused"},
 		{"an older dump of the same rank", map[string]string{name(0): waiting(), "evidence/old/nccl_trace_rank_0.json": waiting()}, "there is a newer one from the same rank"},
 	} {

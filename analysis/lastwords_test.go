@@ -36,9 +36,9 @@ func TestWhatTheStalledRankWroteLastIsShown(t *testing.T) {
 		text, want string
 	}{
 		"before the wait began": {stalledAt(stamped, "[rank2]: 2026-05-13 13:14:00,100 asking the license server\n[rank0]: 2026-05-13 13:14:01,100 asking the license server\n[rank2]: 2026-05-13 13:20:00,100 still here\n"),
-			"Start from rank 2's last line before the wait, train.log:5: “asking the license server”."},
+			"Start with rank 2's last line before the wait, train.log:5: “asking the license server”."},
 		"without times, before the first time-out": {stalledAt(bare, "[rank2]: asking the license server\n[rank0]: asking the license server\n"),
-			"Start from rank 2's last line before the wait, train.log:5: “asking the license server”."},
+			"Start with rank 2's last line before the wait, train.log:5: “asking the license server”."},
 		"the code that a warning shows is no line": {stalledAt(bare, "[rank2]: loader.py:7: UserWarning: slow shard\n[rank2]:   warnings.warn(\n"),
 			"train.log:5: “loader.py:7: UserWarning: slow shard”"},
 		"nor behind a label without a space": {stalledAt(bare, "[rank2]:loader.py:7: UserWarning: slow shard\n[rank2]:  warnings.warn(\n"),

@@ -11,7 +11,7 @@ func TestWhatAFileIs(t *testing.T) {
 		text, what string
 		known      bool
 	}{
-		"a dump":            {waiting(), "dumps of PyTorch's flight recorder", true},
+		"a dump":            {waiting(), "PyTorch flight-recorder dumps", true},
 		"a log":             {hungLog(), "log", true},
 		"SLURM's records":   {"JobID|State|ExitCode|NodeList|Start|End\n7|FAILED|1:0|n1|2026-01-02T03:04:05|2026-01-02T04:04:05\n", "SLURM's records", true},
 		"what nobody knows": {"we have seen this before\nperhaps in spring\n", "", false},

@@ -30,7 +30,7 @@ func TestWhyAGPURanOutOfMemory(t *testing.T) {
 		{"full", fmt.Sprintf(oomTraceback, 3, full), "neither fragmentation nor another process explains it", "Reduce the micro-batch", false},
 		{"fragmented", fmt.Sprintf(oomTraceback, 3, pieces), "rank 3: PyTorch held 15.8 GiB unused when 2.0 GiB was requested", "Enable expandable segments", true},
 		{"occupied", fmt.Sprintf(oomTraceback, 3, other), "process 1234 holds 70.0 GiB of its 79.3 GiB", "Find the other process on rank 3's GPU", false},
-		{"on two ranks alike", fmt.Sprintf(oomTraceback, 2, full) + fmt.Sprintf(oomTraceback, 3, full), "they are alike, so it is the configuration", "Reduce the micro-batch", false},
+		{"on two ranks alike", fmt.Sprintf(oomTraceback, 2, full) + fmt.Sprintf(oomTraceback, 3, full), "their usage is similar, so the configuration is at fault", "Reduce the micro-batch", false},
 		{"without numbers", "[rank3]: Traceback (most recent call last):\n[rank3]:   File \"/w/train.py\", line 40, in main\n[rank3]: torch.OutOfMemoryError: CUDA out of memory.\n", "CUDA out of memory", "Reduce the micro-batch", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

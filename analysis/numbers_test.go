@@ -47,7 +47,7 @@ func TestNumbersInsideGroups(t *testing.T) {
 	}{
 		{"one copy of a shard", sums(5), "the checksum was the same on all ranks in a data-parallel group (ranks 1,3,5,7) up to step 2; at step 3 it is c3t1x5 on rank 5", "", []int{5}},
 		{"two shards of one copy", sums(4, 5), "in a data-parallel group (ranks 0,2,4,6)", "", nil},
-		{"a number that is none goes to its tensor-parallel group", losses(true), "those that followed first are of its tensor-parallel group (ranks 4-5)", "data-parallel", []int{5}},
+		{"a number that is none goes to its tensor-parallel group", losses(true), "the first to follow are in its tensor-parallel group (ranks 4-5)", "data-parallel", []int{5}},
 	} {
 		p := filepath.Join(t.TempDir(), "numbers.csv")
 		if err := os.WriteFile(p, []byte(c.table), 0o600); err != nil {

@@ -134,7 +134,7 @@ func separateHanded(ctx context.Context, in *Input) ([]*accounting.Book, error) 
 			ours = jobsOf(in)
 		}
 		if jobs := l.book.Jobs(); len(ours) > 0 && len(jobs) > 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(ours)), func(id string) bool { return slices.Contains(jobs, l.book.Canonical(id)) }) {
-			in.notes = append(in.notes, fmt.Sprintf("not used: %s holds SLURM's records of job %s, and the logs are of another", s.Name, jobs[0]))
+			in.notes = append(in.notes, fmt.Sprintf("not used: %s contains SLURM's records for job %s, but the logs are from another job", s.Name, jobs[0]))
 			taken = true
 			continue
 		}

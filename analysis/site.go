@@ -36,7 +36,7 @@ func judge(ctx context.Context, in Input, obs *worker.Observations, handed resol
 	for _, n := range r.Site {
 		if decides(n) {
 			n.Part = incident.SiteOutranked
-			p.Warnings = append(p.Warnings, fmt.Sprintf("%s (%s) would decide otherwise: %s; what is proven without it stands", knowledge.SiteWord, n.At, strings.TrimSuffix(n.Statement, ".")))
+			p.Warnings = append(p.Warnings, fmt.Sprintf("%s (%s) would change the verdict: %s; what is proven without it stands", knowledge.SiteWord, n.At, strings.TrimSuffix(n.Statement, ".")))
 		}
 		p.Site = append(p.Site, n)
 	}

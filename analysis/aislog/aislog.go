@@ -258,7 +258,7 @@ func (d *Daemon) Name() string {
 	case d.ID != "":
 		return d.ID
 	case d.Role != "":
-		return "a " + string(d.Role) + " that is not named"
+		return "an unnamed " + string(d.Role)
 	}
-	return "a daemon that is not named"
+	return "an unnamed daemon"
 }

@@ -72,7 +72,7 @@ func gather(files []*File) []*set {
 			s.from = from
 		}
 		if _, name := archived(f.hint); name != "" && name != id {
-			s.odd = append(s.odd, fmt.Sprintf("%s lies under the name of %s and its title names %s", f.name, name, id))
+			s.odd = append(s.odd, fmt.Sprintf("%s is filed under the name %s, but its header says %s", f.name, name, id))
 		}
 	}
 	sets = join(sets)

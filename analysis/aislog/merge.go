@@ -56,7 +56,7 @@ func (s *set) daemon() Daemon {
 			}
 			d.Targets, d.Proxies = max(d.Targets, p.targets), max(d.Proxies, p.proxies)
 			if p.clockOff {
-				d.Warnings = append(d.Warnings, f.name+": a date that the daemon prints contradicts the one counted from the first line; the later one counts from there on")
+				d.Warnings = append(d.Warnings, f.name+": a date the daemon prints contradicts the one inferred from the first line; from there on, the later one is used")
 			}
 			switch {
 			case info.CopyOf != "":

@@ -217,7 +217,7 @@ func (x *inquiry) tie() {
 			return
 		}
 		c.Proof, c.Shift, c.Unc = Proven, float64(v.quarters)*quarter, 5+v.deaths[0].rest
-		c.Basis = append(c.Basis, finding(fmt.Sprintf("%s refused the job's connections while it was down, which happened once", x.self(v.deaths[0].daemon)), x.proofs(v.deaths)...))
+		c.Basis = append(c.Basis, finding(fmt.Sprintf("%s refused the job's connections while it was down, which happened only once", x.self(v.deaths[0].daemon)), x.proofs(v.deaths)...))
 	case len(votes) > 0 && votes[0].hints() > 0:
 		v := votes[0]
 		pairs := v.hinting()

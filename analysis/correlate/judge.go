@@ -63,7 +63,7 @@ func (x *inquiry) coverage(a *Answer) {
 	if !x.clock.Known() {
 		n, ok := x.somewhere(from, to)
 		if !ok {
-			a.Missing = append(a.Missing, "no part of the daemons' logs is as long as the window, whatever the clock offset")
+			a.Missing = append(a.Missing, "whatever the clock offset, no stretch of the daemons' logs is as long as the window")
 			return
 		}
 		from, to = from-n, to-n
@@ -168,9 +168,9 @@ func (x *inquiry) judge(a *Answer) {
 		}
 	case !x.clock.Known() && a.Covered && open == "" && x.allHarmless(a):
 		a.Judgement = Cleared
-		a.Why = "nothing happened in AIStore in the period its logs cover, whatever the clock offset: look elsewhere"
+		a.Why = "whatever the clock offset, nothing happened in AIStore in the period its logs cover: look elsewhere"
 		if len(a.Episodes) > 0 {
-			a.Why = "what happened in AIStore would show in the job's own lines, whatever the clock offset, but doesn't: look elsewhere"
+			a.Why = "whatever the clock offset, what happened in AIStore would show in the job's own lines, but doesn't: look elsewhere"
 		}
 	case open != "" && !x.clock.Known():
 		a.Why = x.clock.Words()

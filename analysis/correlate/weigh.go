@@ -89,13 +89,13 @@ func (x *inquiry) test(t *trouble) *Episode {
 	case x.survived(t):
 		e.Standing, e.Why = Coincident, fmt.Sprintf("the job ran %d more steps after it was over", x.stepsAfter(t))
 	case x.usual(t):
-		e.Standing, e.Why = Coincident, "it is not unusual: the 30 min before show the same"
+		e.Standing, e.Why = Coincident, "it isn't unusual: the same happened in the 30 min before"
 	case how == elsewhere:
 		e.Standing, e.Why = Coincident, "the requests from "+x.who()+" went to other daemons"
 	case how == partly:
 		e.Standing, e.Why = Coincident, "only some of the failed requests from "+x.who()+" were for what was removed"
 	case how == possibly:
-		e.Standing, e.Why = Undecided, fmt.Sprintf("it happened %s before, and the records don't show which objects", span(x.Stall.T-e.To.T))
+		e.Standing, e.Why = Undecided, fmt.Sprintf("it happened %s earlier, and the records don't show which objects were affected", span(x.Stall.T-e.To.T))
 	case how == untouched:
 		e.Standing, e.Why = Coincident, "nothing links it to requests from "+x.who()
 	default:
@@ -265,7 +265,7 @@ func (x *inquiry) lastWord(a *Answer) string {
 		return ""
 	}
 	a.Goes = append([]incident.Evidence{clientQuote(last)}, a.Goes...)
-	return fmt.Sprintf("a request from %s failed and no step followed, while the daemons' logs don't mention it", x.who())
+	return fmt.Sprintf("a request from %s failed and no step followed, but the daemons' logs don't mention it", x.who())
 }
 
 // meet is how one line meets a trouble; nil where it does not. other says that it was about something else.

@@ -112,7 +112,7 @@ func (x *inquiry) touches(e *Episode, lines []meeting) {
 		if i == 2 {
 			break
 		}
-		text := "its request failed the way this would make requests fail"
+		text := "its request failed the way this makes requests fail"
 		ev := []incident.Evidence{clientQuote(m.c)}
 		if x.lost(e.t, m) {
 			text = x.gone(e.t, m.c)
@@ -138,7 +138,7 @@ func (x *inquiry) lost(t *trouble, m meeting) bool {
 	return m.firm && (t.takesObjects() || x.away(t, m.c))
 }
 
-var markWords = map[MarkKind]string{Work: "batch request", Object: "object", Breach: "break of a stream", Address: "address", Node: "daemon", Reason: "reason"}
+var markWords = map[MarkKind]string{Work: "batch request", Object: "object", Breach: "stream break", Address: "address", Node: "daemon", Reason: "reason"}
 
 func b2i(b bool) int {
 	if b {
@@ -214,7 +214,7 @@ func ended(o *outage) string {
 	case o.run.Ended == aislog.Failed:
 		return " stopped because of an error"
 	case o.run.Ended == aislog.Unclear:
-		return " ended, unknown how"
+		return " ended in an unknown way"
 	}
 	return " stopped without a shutdown message (killed or crashed)"
 }
@@ -280,7 +280,7 @@ func (x *inquiry) stood(t *trouble) string {
 	}
 	if s.late != nil {
 		name, sec := longest(s.late)
-		text += fmt.Sprintf("; requests had then waited %s (%s)", span(sec), name)
+		text += fmt.Sprintf("; by then, requests had waited %s (%s)", span(sec), name)
 	}
 	return text
 }

@@ -14,7 +14,7 @@ import (
 )
 
 const fabricLimits = "A link has two ends: errors are counted where they arrive, but the sender, the cable or the port itself may cause them. " +
-	"Counters run since boot or since they were last cleared: a single snapshot says nothing about the time of this job. ip, ping and tcpdump don't see RDMA traffic."
+	"Counters run since boot or since they were last cleared: a single snapshot doesn't show what happened during this job. ip, ping and tcpdump don't see RDMA traffic."
 
 // fabricArtifact says what ports, links and counters show.
 func fabricArtifact(f *resolve.Facts) (incident.Artifact, bool) {
@@ -40,7 +40,7 @@ func fabricArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 	a.Findings = w.out
 	var also []string
 	if n := f.Fabric.Loose; n > 0 {
-		also = append(also, "part of it shows no host, neither in the output nor in the file name, so it can't be matched to a node")
+		also = append(also, "part of it shows no host name, in the output or in the file name, so it can't be matched to a node")
 	}
 	if s := f.Fabric.Strange; len(s) > 0 && len(s) <= 64 {
 		also = append(also, fmt.Sprintf("hosts that are not nodes of this job, according to its logs: %s", several(s, "host")))
@@ -209,7 +209,7 @@ func (w *fabricWords) narrow() {
 		if len(slow) == 0 || like == nil {
 			continue
 		}
-		w.say(fmt.Sprintf("%s runs at %s Gb/s on %s and at %s Gb/s on %s: a cable, an optic or a setting at one end of that link", k.device, decimal(slow[0].Rate.Value), several(names, "host"), decimal(most),
+		w.say(fmt.Sprintf("%s runs at %s Gb/s on %s and at %s Gb/s on %s: a cable, an optic or a setting at one end of that link is at fault", k.device, decimal(slow[0].Rate.Value), several(names, "host"), decimal(most),
 			plural(count, "other host", "other hosts")), quoteNumber(slow[0].File, slow[0].Rate), quoteNumber(like.File, like.Rate))
 	}
 }
@@ -309,15 +309,15 @@ func (w *fabricWords) packets() {
 		switch {
 		case p.TooLong && p.MTU > 0:
 			n++
-			who := "something along the path accepts"
+			who := "something along the path accepts at most"
 			if p.Local {
-				who = "the sender's own interface accepts"
+				who = "the sender's own interface accepts at most"
 			}
 			w.say(fmt.Sprintf("packets of %d bytes%s to %s are too big: %s %d", p.Whole, from, p.Target, who, p.MTU), head,
 				mechanism.QuotePlace(p.File, p.Refusal, &incident.Predicate{Literals: []string{fmt.Sprint(p.MTU)}}))
 		case p.Ended && p.Sent > 0 && p.Received == 0 && passed && ok.Whole < p.Whole:
 			n++
-			w.say(fmt.Sprintf("packets of %d bytes%s to %s are silently dropped, but %d bytes get through: the MTU is smaller somewhere along the path", p.Whole, from, p.Target, ok.Whole), head,
+			w.say(fmt.Sprintf("packets of %d bytes%s to %s are silently dropped, but packets of %d bytes get through: the MTU is smaller somewhere along the path", p.Whole, from, p.Target, ok.Whole), head,
 				mechanism.QuotePlace(p.File, p.Result, nil), mechanism.QuotePlace(ok.File, ok.Result, nil))
 		case p.Ended && p.Sent > 0 && p.Received == 0:
 			n++

@@ -173,7 +173,7 @@ func troubleWords(t *gpustate.Trouble) string {
 	case "none":
 		return "nvidia-smi finds no GPU (as it would on a node without GPUs)"
 	case "driver":
-		return "the NVIDIA driver does not respond (as on a node without GPUs, or in a container without the driver)"
+		return "the NVIDIA driver isn't responding (as on a node without GPUs, or in a container without the driver)"
 	case "test":
 		verb := "failed"
 		if t.Warning {
@@ -206,6 +206,6 @@ func oddUse(s *resolve.GPUState) (string, []gpustate.Place) {
 		return "", nil
 	}
 	g := &s.State.GPUs[idle[0]]
-	return fmt.Sprintf("%s is idle while the other %d are at 100%%, as GPUs waiting in NCCL are: they are waiting for its process, which doesn't implicate the GPU", gpuName(s, idle[0]), len(busy)),
+	return fmt.Sprintf("%s is idle while the other %d are at 100%%, as happens when GPUs wait in NCCL: they are waiting for its process, which doesn't implicate the GPU", gpuName(s, idle[0]), len(busy)),
 		[]gpustate.Place{g.Of(gpustate.Busy).Place, s.State.GPUs[busy[0]].Of(gpustate.Busy).Place}
 }

@@ -84,6 +84,6 @@ func unlike(all []resolve.MemoryFile) (incident.Finding, bool) {
 		return incident.Finding{}, false
 	}
 	ev := append(mechanism.MemoryEvidence(most), mechanism.MemoryEvidence(next)...)
-	return incident.Finding{Statement: fmt.Sprintf("%s uses %s, the other %d no more than %s: it holds something they don't, or that they shard (a module FSDP doesn't wrap, gathered tensors, other ranks' tensors loaded onto its GPU)",
+	return incident.Finding{Statement: fmt.Sprintf("%s uses %s, the other %d at most %s: it holds something they don't, or something they shard (a module FSDP doesn't wrap, gathered tensors, other ranks' tensors loaded onto its GPU)",
 		mechanism.MemoryOf(most), mechanism.Bytes(most.Memory.Allocated), len(list)-1, mechanism.Bytes(next.Memory.Allocated)), Evidence: ev}, len(ev) > 0
 }

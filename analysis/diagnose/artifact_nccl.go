@@ -137,8 +137,8 @@ func faults(f *resolve.Facts) []incident.Finding {
 var faultWords = map[nccl.FaultKind]string{
 	nccl.IBCompletion: "a failed InfiniBand or RoCE transfer", nccl.IBAsync: "an event on its network adapter", nccl.IBSetup: "an InfiniBand or RoCE connection that could not be set up",
 	nccl.PeerClosed: "a connection closed by the other end", nccl.Refused: "a refused connection", nccl.Unreachable: "\"no route to host\"",
-	nccl.Bootstrap: "ranks that don't match at start-up", nccl.Truncated: "a transfer whose size the two ends disagree on", nccl.CUDAFailure: "a failed CUDA call",
-	nccl.SharedMemory: "/dev/shm out of memory",
+	nccl.Bootstrap: "ranks that don't match at startup", nccl.Truncated: "a transfer whose size the two ends disagree on", nccl.CUDAFailure: "a failed CUDA call",
+	nccl.SharedMemory: "/dev/shm out of space",
 }
 
 // faultOrder puts what is a cause more often before what is an echo.
@@ -233,7 +233,7 @@ func communicators(f *resolve.Facts) incident.Finding {
 		fd.Statement = fmt.Sprintf("one communicator with %d ranks, %d of them in these logs", j.Size, len(j.Members))
 	}
 	if w.Apart > 0 {
-		fd.Statement += fmt.Sprintf("; %d more partial views of communicators can't be matched up", w.Apart)
+		fd.Statement += fmt.Sprintf("; another %d partial views of communicators can't be matched up", w.Apart)
 	}
 	for i, m := range j.Members {
 		at := cmp.Or(m.Comm.Ready, m.Comm.Began)

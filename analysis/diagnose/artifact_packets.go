@@ -14,7 +14,7 @@ import (
 // packetsArtifact says what captures show of connections over TCP.
 func packetsArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 	a := incident.Artifact{Kind: "packets", Title: "Captured packets",
-		Limits: "A capture shows what passed through one host: a segment seen twice was lost after it, or reordered before it. Finding where packets are lost takes a capture at both ends. RDMA traffic doesn't show up."}
+		Limits: "A capture shows what passed through one host: a segment seen twice was lost after it, or reordered before it. To find where packets are lost, capture at both ends. RDMA traffic doesn't show up."}
 	for _, c := range f.Handed.Captures {
 		a.Files = append(a.Files, c.File)
 	}

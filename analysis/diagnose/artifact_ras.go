@@ -54,9 +54,9 @@ func snapshot(s *ras.Snapshot, still []mechanism.Stands) []incident.Finding {
 	var out []incident.Finding
 	if len(s.Missing) > 0 {
 		p := s.Missing[0]
-		text := fmt.Sprintf("process %d on %s gave no data", p.Pid, p.Host)
+		text := fmt.Sprintf("process %d on %s returned no data", p.Pid, p.Host)
 		if n := len(s.Missing); n > 1 {
-			text = fmt.Sprintf("%d processes gave no data, including process %d on %s", n, p.Pid, p.Host)
+			text = fmt.Sprintf("%d processes returned no data, including process %d on %s", n, p.Pid, p.Host)
 		}
 		out = append(out, incident.Finding{Statement: text + ": it was slow, stopped, or gone", Evidence: []incident.Evidence{mechanism.RASQuote(s, p.At)}})
 	}

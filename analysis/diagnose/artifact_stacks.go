@@ -195,7 +195,7 @@ func sleepers(f *resolve.Facts) (incident.Finding, bool) {
 	if first.Node != "" {
 		where = " on " + first.Node
 	}
-	text := fmt.Sprintf("process %d%s was in uninterruptible sleep (%s); %d processes of the same command were not", first.PID, where, first.Stat, awake[first.Command])
+	text := fmt.Sprintf("process %d%s was in uninterruptible sleep (%s); %d other processes running the same command were not", first.PID, where, first.Stat, awake[first.Command])
 	if n := len(asleep); n > 1 {
 		text = fmt.Sprintf("%d processes were in uninterruptible sleep, the first being process %d%s", n, first.PID, where)
 	}

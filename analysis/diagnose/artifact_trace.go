@@ -30,12 +30,12 @@ func traceArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 		h := &c.Held[i]
 		list := mechanism.HeldFindings(f, h)
 		if i == 0 {
-			list[0].Statement += fmt.Sprintf("; in %d of %d steps rank %d works ×%.2f as long as its peers%s", h.N, len(c.Steps), h.Rank, h.Ratio, causeWords[h.Cause])
+			list[0].Statement += fmt.Sprintf("; in %d of %d steps, rank %d takes %.2f× as long as its peers%s", h.N, len(c.Steps), h.Rank, h.Ratio, causeWords[h.Cause])
 		}
 		a.Findings = append(a.Findings, list[:min(len(list), 2-min(i, 1))]...)
 		switch {
 		case h.Uneven:
-			limits = append(limits, fmt.Sprintf("The ranks exchange work (all-to-all): rank %d may just have been given more, for example by a popular expert, and be as fast as its peers.", h.Rank))
+			limits = append(limits, fmt.Sprintf("The ranks exchange work (all-to-all): rank %d may be as fast as its peers but have been given more, for example by a popular expert.", h.Rank))
 		case h.Partial:
 			limits = append(limits, fmt.Sprintf("Not all ranks were traced, and rank %d waits too: an untraced rank may be even slower.", h.Rank))
 		case h.Cause == trace.More:
@@ -147,7 +147,7 @@ func shareFindings(t *resolve.Traced) []incident.Finding {
 func shareFinding(s *share, of int) incident.Finding {
 	text := fmt.Sprintf("rank %d: collectives in flight for %s of its steps", s.rank, percent(s.exposed))
 	if s.gpu {
-		text = fmt.Sprintf("rank %d: its GPU computed for %s of its step time, waited in collectives alone for %s (%s of them overlapped) and was idle for %s", s.rank,
+		text = fmt.Sprintf("rank %d: its GPU computed for %s of its step time, did nothing but wait in collectives for %s (%s of them overlapped) and was idle for %s", s.rank,
 			percent(s.compute), percent(s.exposed), percent(s.overlap), percent(s.idle))
 	}
 	if of > 1 {
@@ -171,7 +171,7 @@ func loaderFinding(t *resolve.Traced) (incident.Finding, bool) {
 	}
 	text := fmt.Sprintf("rank %d waits for data (enumerate(DataLoader)) for %s of its step time", most.rank, percent(most.waits))
 	if len(list) > 1 {
-		text += fmt.Sprintf("; the most of %d ranks; rank %d the least: %s", len(list), least.rank, percent(least.waits))
+		text += fmt.Sprintf("; the most of %d ranks (the least: rank %d, %s)", len(list), least.rank, percent(least.waits))
 	}
 	return incident.Finding{Statement: text, Evidence: mechanism.TraceQuotes(most.step.File, most.step.LoaderAt.Name, most.step.LoaderAt.Dur)}, true
 }

@@ -289,7 +289,7 @@ func growths(d *aislog.Daemon, w *window) []incident.StorageCounter {
 // insteadOf is what went on while a daemon received nothing by stream.
 func insteadOf(s *aislog.Stall) string {
 	if s.Recovered == 0 {
-		return fmt.Sprintf("they waited for other daemons' entries for %s in total", s.Waited.Round(time.Second))
+		return fmt.Sprintf("they spent %s in total waiting for other daemons' entries", s.Waited.Round(time.Second))
 	}
 	return fmt.Sprintf("%d entries were requested from neighbors instead", s.Recovered)
 }

@@ -67,7 +67,7 @@ var daemonWords = map[aislog.Kind]struct{ what, level string }{
 	aislog.Refused:            {"a request was refused: token or permissions", alarm},
 	aislog.TLS:                {"certificate problems", alarm},
 	aislog.ClockDrift:         {"daemons' clocks differ", alarm},
-	aislog.Unreachable:        {"a request failed: another daemon did not accept the connection", alarm},
+	aislog.Unreachable:        {"a request failed: another daemon refused the connection", alarm},
 	aislog.RequestError:       {"a request failed", notice},
 	aislog.Other:              {"an unrecognized warning or error", notice},
 }

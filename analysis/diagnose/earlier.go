@@ -188,10 +188,10 @@ func (b *builder) fromBefore(a *incident.Action) {
 func (b *builder) before(add func(knowledge.Advice)) {
 	if rec := b.again[incident.SameHost]; rec != nil && b.bears(rec.Kind) {
 		if rec.Times > 1 {
-			add(knowledge.Advice{Text: fmt.Sprintf("Drain and test %s: it was the root in %d of %d earlier runs, and again now.", rec.What, rec.Times, rec.Of),
+			add(knowledge.Advice{Text: fmt.Sprintf("Drain and test %s: it was the culprit in %d of %d earlier runs, and is again now.", rec.What, rec.Times, rec.Of),
 				Command: fmt.Sprintf("scontrol update NodeName=%s State=DRAIN Reason=\"root in %d of %d runs, job {job}\"", quoteArg(rec.What), rec.Times, rec.Of)})
 		} else {
-			add(knowledge.Advice{Text: fmt.Sprintf("Exclude %s when you resubmit, and test it before reuse: it was the root once before.", rec.What)})
+			add(knowledge.Advice{Text: fmt.Sprintf("Exclude %s when you resubmit, and test it before reuse: it was the culprit once before.", rec.What)})
 		}
 	}
 	if rec := b.again[incident.SameStep]; rec != nil && b.bears(rec.Kind) {

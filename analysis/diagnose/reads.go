@@ -138,7 +138,7 @@ func (b *builder) noise() {
 		}
 	}
 	against(func(l *resolve.Ladder) bool { return l.Idle }, func(k int) string {
-		return fmt.Sprintf("%s as noise (an idle connection was reset): the first retry recovered, after at least 30 s without any, and no other client had one", plural(k, "retry counts", "retries count"))
+		return fmt.Sprintf("%s as noise (an idle connection was reset): the first retry succeeded, there had been none for at least 30 s, and no other client had any", plural(k, "retry counts", "retries count"))
 	})
 	against(func(l *resolve.Ladder) bool { return l.Outcome == resolve.Recovered && !l.Idle }, func(k int) string {
 		return plural(k, "other retry recovered and the job continued", "other retries recovered and the job continued")

@@ -119,7 +119,7 @@ func TestBothSidesOfAMismatchSayWhereTheyCalled(t *testing.T) {
 	if v := r.Verdict; v.Mechanism != "collective-mismatch" || !slices.Equal(v.Root.Ranks, []int{2}) {
 		t.Errorf("%s of %v", v.Mechanism, v.Root.Ranks)
 	}
-	const want = "rank 2 ran ALLGATHER, called in log_all (train.py:82), while ranks 0-1,3 ran ALLREDUCE, called in log_mean (train.py:83) (ranks inside the group)"
+	const want = "rank 2 ran ALLGATHER, called in log_all (train.py:82), while ranks 0-1,3 ran ALLREDUCE, called in log_mean (train.py:83) (group ranks)"
 	if got := r.Chain[0]; !strings.EqualFold(got.Statement, want) || len(got.Evidence) != 3 {
 		t.Errorf("%d quotations: %s", len(got.Evidence), got.Statement)
 	}

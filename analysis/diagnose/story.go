@@ -76,7 +76,7 @@ func (b *builder) chain() {
 				}
 				ev = append(ev, mechanism.FailureEvidence(fl))
 			}
-			add(incident.Consequence, fmt.Sprintf("%s after the timeout %s its teardown", plural(len(fs), "failure printed", "failures printed"), map[bool]string{true: "is", false: "are"}[len(fs) == 1]), ev)
+			add(incident.Consequence, fmt.Sprintf("%s printed after the timeout, during teardown", plural(len(fs), "failure was", "failures were")), ev)
 		}
 	}
 	if top.Class != mechanism.Ending {

@@ -48,7 +48,7 @@ func (b *Book) Past(this This) *Past {
 		}
 	}
 	if this.Cluster == "" && len(clusters) > 1 {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("%s holds runs of %d clusters, and nothing states on which one this job ran: its nodes are not compared (give --cluster NAME)", b.Files[0], len(clusters)))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("%s contains runs from %d clusters, and nothing shows which one this job ran on: nodes were not compared (give --cluster NAME)", b.Files[0], len(clusters)))
 		return p
 	}
 	for _, r := range p.runs {
@@ -145,7 +145,7 @@ func (p *Past) Host(node string, ranks []int, machine func(mechanism knowledge.S
 		return nil
 	}
 	out := &incident.Recurrence{Kind: incident.SameHost, What: node, Times: len(root), Of: len(on), Runs: ids(root)}
-	out.Statement = fmt.Sprintf("%s was the root in %d of the %s that ran on it", node, len(root), earlier(on))
+	out.Statement = fmt.Sprintf("%s was the culprit in %d of the %s that ran on it", node, len(root), earlier(on))
 	is := incident.Member{Name: "root_nodes", Value: node}
 	times, ok1 := p.book.count(root, is)
 	of, ok2 := p.book.count(on, incident.Member{Name: "nodes", Value: node})
@@ -154,7 +154,7 @@ func (p *Past) Host(node string, ranks []int, machine func(mechanism knowledge.S
 	case out.Weighs:
 		out.Statement += ", more often than chance explains"
 	case len(free) == 0:
-		out.Statement += ", but each time as a rank that explains it as well as the machine does"
+		out.Statement += ", but each time a rank explains it as well as the machine does"
 	default:
 		out.Statement += "; that may be chance"
 	}

@@ -70,7 +70,7 @@ func Read(ctx context.Context, name string, src io.Reader) (*Book, error) {
 		start := off
 		off += size
 		if off > maxBytes || n > maxLines {
-			return &Book{Files: b.Files, Warnings: []string{fmt.Sprintf("%s: not used: a history has at most %d MB and %d lines", name, maxBytes>>20, maxLines)}}, nil
+			return &Book{Files: b.Files, Warnings: []string{fmt.Sprintf("%s: not used: a history may have at most %d MB and %d lines", name, maxBytes>>20, maxLines)}}, nil
 		}
 		if errors.Is(err, io.EOF) && size == 0 {
 			break
@@ -97,7 +97,7 @@ func Read(ctx context.Context, name string, src io.Reader) (*Book, error) {
 		}
 	}
 	if bad > maxWarnings {
-		b.Warnings = append(b.Warnings, fmt.Sprintf("%s: %d more lines are not used", name, bad-maxWarnings))
+		b.Warnings = append(b.Warnings, fmt.Sprintf("%s: %d more lines were not used", name, bad-maxWarnings))
 	}
 	b.once()
 	return b, nil
@@ -151,7 +151,7 @@ func parse(text []byte) (run *Run, why error) {
 	}
 	ms, err := split(text)
 	if err != nil {
-		return nil, fmt.Errorf("it is no JSON object: %w", err)
+		return nil, fmt.Errorf("not a JSON object: %w", err)
 	}
 	run = &Run{members: map[string]member{}, raw: text}
 	twice := ""
@@ -338,6 +338,6 @@ func (b *Book) once() {
 		return true
 	})
 	if differ > 0 {
-		b.Warnings = append(b.Warnings, fmt.Sprintf("%s: %d lines tell of runs that another line, which is surer, tells of differently; they are not used", strings.Join(b.Files, ", "), differ))
+		b.Warnings = append(b.Warnings, fmt.Sprintf("%s: %d lines contradict a more certain line about the same run, so they were not used", strings.Join(b.Files, ", "), differ))
 	}
 }

@@ -177,7 +177,7 @@ func (r Record) Line() ([]byte, error) {
 	if len(b) > incident.MaxRecord {
 		r.Arguments = nil // the largest part that the comparison of failures can do without
 		if b, err = json.Marshal(r); err != nil || len(b) > incident.MaxRecord {
-			return nil, fmt.Errorf("run %s does not fit a line of history", r.ID)
+			return nil, fmt.Errorf("run %s does not fit in a history line", r.ID)
 		}
 	}
 	return append(b, '\n'), nil

@@ -194,7 +194,7 @@ func against(kind, feature string, c, all tally, looked int) Trend {
 }
 
 var sentences = map[string]string{
-	"node":    "%s was the culprit in %d of the %d runs that it broke or completed",
+	"node":    "%s was the culprit in %d of the %d runs it broke or completed",
 	"setting": "with %s, %d of %d runs failed",
 	"change":  "after a change of %s, %d of %d runs failed",
 }

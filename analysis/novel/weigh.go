@@ -397,25 +397,25 @@ var rules = []rule{
 	{"severity", 30, func(c *candidate) bool { return c.Level == severity.Failed }, sounds},
 	{"severity", 12, func(c *candidate) bool { return c.Level == severity.Warning }, sounds},
 	{"stack", 10, func(c *candidate) bool { return c.Stop != nil }, always("a traceback or stack belongs to it")},
-	{"outcome", 15, func(c *candidate) bool { return c.outcome == returned }, always("the call failed: its error was handed on below")},
-	{"outcome", -15, func(c *candidate) bool { return c.outcome == endured }, always("its thread went on with something else")},
-	{"background", -60, func(c *candidate) bool { return c.Background }, always("training went on after lines like it")},
-	{"background", -15, func(c *candidate) bool { return c.allOver && !c.world.Tables }, always("its file has lines like it from beginning to end")},
+	{"outcome", 15, func(c *candidate) bool { return c.outcome == returned }, always("the call failed, and its error is passed on below")},
+	{"outcome", -15, func(c *candidate) bool { return c.outcome == endured }, always("its thread continued with something else")},
+	{"background", -60, func(c *candidate) bool { return c.Background }, always("training continued after similar lines")},
+	{"background", -15, func(c *candidate) bool { return c.allOver && !c.world.Tables }, always("similar lines run through its whole file")},
 	{"known", -40, func(c *candidate) bool { return c.Known.Noise }, always("it is known to be harmless")},
-	{"known", -10, func(c *candidate) bool { return c.Known.Echo }, always("lines like it mostly follow from another failure")},
-	{"words", -20, func(c *candidate) bool { return c.kind.mute }, always("it says nothing by itself")},
-	{"words", -25, func(c *candidate) bool { return c.heading() }, always("it announces what follows, and says nothing by itself")},
+	{"known", -10, func(c *candidate) bool { return c.Known.Echo }, always("similar lines are usually consequences of another failure")},
+	{"words", -20, func(c *candidate) bool { return c.kind.mute }, always("it means little on its own")},
+	{"words", -25, func(c *candidate) bool { return c.heading() }, always("it only introduces what follows")},
 	{"end", -15, func(c *candidate) bool { return c.outdone }, always("it says how something ended, not why")},
 	{"position", 18, func(c *candidate) bool { return c.Last == 1 && !c.world.Tables }, func(c *candidate) string { return c.ends("the last line") }},
 	{"position", 14, func(c *candidate) bool { return c.Last > 0 && !c.world.Tables }, func(c *candidate) string { return c.ends("among the last lines") }},
 	{"position", 14, func(c *candidate) bool { return c.world.Stepped && c.Behind && c.kind.Next > 0 }, always("it comes right after the last step")},
 	{"position", 10, func(c *candidate) bool { return c.world.Stepped && c.Behind }, always("it comes after the last step")},
-	{"position", 6, func(c *candidate) bool { return c.Unsure && c.Level >= severity.Failed }, always("nothing shows that training went on after it")},
-	{"order", 20, func(c *candidate) bool { return c.Earliest }, always("nothing in the job sounds bad before it")},
-	{"order", -20, func(c *candidate) bool { return c.follows && !c.world.Tables }, always("something in its file sounds bad before it")},
+	{"position", 6, func(c *candidate) bool { return c.Unsure && c.Level >= severity.Failed }, always("nothing shows that training continued after it")},
+	{"order", 20, func(c *candidate) bool { return c.Earliest }, always("nothing earlier in the job looks like trouble")},
+	{"order", -20, func(c *candidate) bool { return c.follows && !c.world.Tables }, always("something earlier in its file looks like trouble")},
 	{"spatial", 15, func(c *candidate) bool { return c.Minority }, only},
 	{"spatial", 22, func(c *candidate) bool { return len(c.Silent) > 0 }, allBut},
-	{"cross-job", -60, func(c *candidate) bool { return c.world.HasGood && c.world.Good != nil && c.world.Good(c.Template) }, always("good runs print it, too")},
+	{"cross-job", -60, func(c *candidate) bool { return c.world.HasGood && c.world.Good != nil && c.world.Good(c.Template) }, always("good runs print it too")},
 	{"cross-job", 10, func(c *candidate) bool { return c.world.HasGood && c.Level > severity.Calm }, always("no good run prints it")},
 	{"names", 8, func(c *candidate) bool { return c.Named != "" && c.Minority }, func(c *candidate) string { return "it names " + c.Named }},
 	{"rarity", 8, func(c *candidate) bool { return c.N == 1 && c.counted }, always("it is printed once")},
@@ -429,7 +429,7 @@ func (c *candidate) ends(where string) string {
 	if c.kind.Ends && c.kind.Last == c.Last {
 		return "it is " + where + " of its file"
 	}
-	return "a line like it is " + where + " of its file"
+	return "a similar line is " + where + " of its file"
 }
 
 func sounds(c *candidate) string { return c.kind.Sign.Why }
@@ -583,13 +583,13 @@ func allBut(c *candidate) string {
 	if len(c.Silent) > 1 {
 		what = "ranks"
 	}
-	return fmt.Sprintf("every rank prints it but %s %s%s", what, strings.Join(names, ", "), more)
+	return fmt.Sprintf("every rank prints it except %s %s%s", what, strings.Join(names, ", "), more)
 }
 
 func only(c *candidate) string {
 	if c.peers > 1 {
 		if c.files == 1 {
-			return fmt.Sprintf("of %d files only this one has it", c.peers)
+			return fmt.Sprintf("of %d files, only this one has it", c.peers)
 		}
 		return fmt.Sprintf("only %d of %d files have it", c.files, c.peers)
 	}

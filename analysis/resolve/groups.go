@@ -395,7 +395,7 @@ func (g *grouper) worldOfUnnamed() {
 	gr.Default = true
 	for _, p := range gr.Pending {
 		if p.Rank.ID == NoRank {
-			r := g.f.rank(p.GroupRank, "rank in a group of the whole world")
+			r := g.f.rank(p.GroupRank, "rank in a group of all ranks")
 			if r.Node == "" {
 				r.Node = p.Rank.Node
 				r.NodeBasis = g.f.ident.nodeBasis[p.At.File]

@@ -262,7 +262,7 @@ func (id *identity) calledAlike(names []string) {
 			}
 		}
 		if host != "" {
-			id.fileNode[name], id.nodeBasis[name] = host, "file name, as in the others of its series"
+			id.fileNode[name], id.nodeBasis[name] = host, "file name, like the rest of its series"
 		}
 	}
 }

@@ -79,7 +79,7 @@ func (g *grouper) inOrder(gr *Group) {
 		for id := range world {
 			gr.Members = insert(gr.Members, id)
 		}
-		gr.Size, gr.SizeBy, gr.Basis = world, "a rank in it that only a group of all ranks has", "topology"
+		gr.Size, gr.SizeBy, gr.Basis = world, "a rank number that only a group of all ranks can have", "topology"
 	}
 }
 

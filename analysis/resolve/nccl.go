@@ -410,7 +410,7 @@ func (f *Facts) rasWorld(snapshots []*ras.Snapshot) {
 		n = size
 	}
 	if n > 1 && n <= MaxWorld {
-		f.Job.WorldSize, f.Job.WorldFrom = n, "the summary of NCCL's RAS"
+		f.Job.WorldSize, f.Job.WorldFrom = n, "the NCCL RAS summary"
 		f.plausible(Input{})
 	}
 }

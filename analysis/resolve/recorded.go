@@ -35,7 +35,7 @@ type Recorded struct {
 	Frame string
 }
 
-const recorderBasis = "name of its flight recorder's dump"
+const recorderBasis = "name of its flight-recorder dump"
 
 // dumps chooses the dumps that are of this run: one for each rank, and only where they agree with the job on its size.
 func (f *Facts) dumps(all []RankDump) map[int]RankDump {
@@ -71,7 +71,7 @@ func (f *Facts) dumps(all []RankDump) map[int]RankDump {
 	switch {
 	case size == 0:
 	case f.Job.WorldSize == 0:
-		f.Job.WorldSize, f.Job.WorldFrom = size, "the default group in the flight recorder's dumps"
+		f.Job.WorldSize, f.Job.WorldFrom = size, "the default group in the flight-recorder dumps"
 	case f.Job.WorldSize != size:
 		f.Warnings = append(f.Warnings, fmt.Sprintf("the flight-recorder dumps are not used: %s is from a job with %d ranks, and this job has %d (%s)", by, size, f.Job.WorldSize, f.Job.WorldFrom))
 		return map[int]RankDump{}

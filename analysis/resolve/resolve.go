@@ -205,7 +205,7 @@ func (f *Facts) job(in Input) {
 		}
 		if n > 0 && len(votes["launch_procs"]) < 2 && len(votes["launch_world"]) < 2 && len(votes["launch_nodes"])+len(votes["launch_one"]) < 2 {
 			_, at := pick(key)
-			j.WorldSize, j.WorldFrom, j.WorldEvidence = n, "what the launcher was told", at
+			j.WorldSize, j.WorldFrom, j.WorldEvidence = n, "the launcher's arguments", at
 		}
 	}
 	f.plausible(in)

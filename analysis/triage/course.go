@@ -35,7 +35,7 @@ func (l *look) step() {
 		text = fmt.Sprintf("%s of %s, %.0f%%", grouped(p.Step), grouped(total), math.Floor(100*float64(p.Step)/float64(total)))
 	default:
 		text = grouped(p.Step)
-		l.absent("the number of steps to come")
+		l.absent("the number of remaining steps")
 	}
 	if timed {
 		text += ", " + span(ago) + " ago"
@@ -183,7 +183,7 @@ func (l *look) stepTime() {
 	}
 	level := incident.TriageNone
 	if now > base*clearly {
-		text, level = fmt.Sprintf("up in the last %d lines: %s, %s at the start; not for long yet", recent, stepSeconds(now), stepSeconds(base)), incident.TriageNote
+		text, level = fmt.Sprintf("up in the last %d lines: %s, %s at the start, but not for long yet", recent, stepSeconds(now), stepSeconds(base)), incident.TriageNote
 	}
 	l.valued(l.sign(incident.SignStepTime, level, text, last.At, first.At), now, base, "s")
 }

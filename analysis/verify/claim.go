@@ -236,9 +236,9 @@ func (c *claim) judgeQuote() error {
 	case q.line == 0:
 		return fmt.Errorf("%q ends before offset %d", c.ev.File, c.ev.Offset)
 	case !bytes.HasPrefix(q.got, text):
-		return fmt.Errorf("%q holds other text at offset %d", c.ev.File, c.ev.Offset)
+		return fmt.Errorf("%q has different text at offset %d", c.ev.File, c.ev.Offset)
 	case q.line != c.ev.Line:
-		return fmt.Errorf("the text stands in line %d of %q, not %d", q.line, c.ev.File, c.ev.Line)
+		return fmt.Errorf("the text is on line %d of %q, not %d", q.line, c.ev.File, c.ev.Line)
 	case c.pred != nil && !c.pred.inQuote(text, q.got[len(text):]):
 		return errors.New("the quoted text does not satisfy the predicate")
 	}
@@ -256,7 +256,7 @@ func (c *claim) judgeAbsence() error {
 	var total int64
 	for i, p := range c.passes {
 		if !p.clean {
-			return fmt.Errorf("%q does not end cleanly: what is absent from it may be what was cut off", c.ev.Files[i])
+			return fmt.Errorf("%q doesn't end cleanly: what seems absent may have been cut off", c.ev.Files[i])
 		}
 		total += p.bytes
 	}
@@ -363,7 +363,7 @@ func judgeNames(files, seen []string) error {
 		}
 	}
 	if i := slices.Index(used, false); i >= 0 {
-		return fmt.Errorf("the name of %q holds nothing that was seen", files[i])
+		return fmt.Errorf("the name of %q contains nothing that was seen", files[i])
 	}
 	return nil
 }

@@ -116,7 +116,7 @@ func analysedDiffer(s *Scene) *Proposal {
 		return nil
 	}
 	p.Summary = "ranks joined a collective with mismatched calls"
-	p.Why = "PyTorch's own flight-recorder analysis compared their calls; the ranks it lists differ from the first one it checked, which may itself be wrong"
+	p.Why = "PyTorch's own flight-recorder analysis compared their calls. It lists the ranks that differ from the first one it checked, which may itself be wrong"
 	return p
 }
 

@@ -36,7 +36,7 @@ func joinedTwice(s *Scene) *Proposal {
 		if d == nil {
 			p.At = f.At(crowd.At)
 			p.Summary = fmt.Sprintf("%d processes joined a group of %d: ranks joined twice", crowd.Joined, crowd.World)
-			p.Why = "the store counted more processes than the group has; it doesn't show whether from two jobs, a duplicate rank or a restart"
+			p.Why = "the store counted more processes than the group has; it doesn't show whether two jobs, a duplicate rank or a restart caused it"
 			p.Rivals = []knowledge.Slug{knowledge.Unknown} // what made a launcher start them again, where it did
 			p.Needs = []incident.Need{{What: "the launcher's log, and the launch scripts of jobs on the same nodes", Why: "shows whether it restarted the ranks, or another job used the same address and port",
 				Command: "grep -rhoiE 'MASTER_(ADDR|PORT)[=:]\\S+|restarting worker group' *{job}* | sort | uniq -c", Obtainable: "now"}}
@@ -153,7 +153,7 @@ func (p *Proposal) nameAbsent(f *resolve.Facts) {
 	}
 	who := rankWords(ranks)
 	p.Named = who
-	p.Summary = who + " did not reach the start-up barrier"
+	p.Summary = who + " did not reach the startup barrier"
 	if len(p.Failures) == 0 {
 		p.For = append(p.For, finding("the barrier lists the ones that did not arrive", ev...))
 	}

@@ -79,7 +79,7 @@ func rankAtWork(d *resolve.Did) (int, bool) {
 // workName is what a line calls the long work: the words in front of its bar, or the line.
 func workName(d *resolve.Did) string {
 	if share, _, bar := strings.Cut(d.What, "|"); bar && strings.HasSuffix(share, "%") && !strings.Contains(share, ":") {
-		return "a bar without a name, at " + strings.TrimLeft(share, " ")
+		return "an unnamed progress bar, at " + strings.TrimLeft(share, " ")
 	}
 	if name, _, bar := strings.Cut(d.What, ":"); bar && d.Ran > 0 && name != "" {
 		return short(name)
@@ -157,7 +157,7 @@ func stillWorking(s *Scene) *Proposal {
 		p.Ranks, p.Nodes, p.Scope = []int{id}, nodesOf(f, []int{id}), "rank"
 	}
 	p.Summary = fmt.Sprintf("%s was still working when %s gave up waiting for it: %s", who, plural(held, "process", "processes"), workName(d))
-	p.Why = "no step had been made, and one process that the others wait for was still working when they gave up"
+	p.Why = "no step had run yet, and one process the rest were waiting for was still working when they gave up"
 	text := "this work had started, and no line reports that it finished"
 	if d.Ran > 0 {
 		text = fmt.Sprintf("this work had been running for %s and was not finished", duration(float64(d.Ran)))

@@ -71,7 +71,7 @@ func culprit(s *Scene, whose knowledge.Whose) *Culprit {
 	if len(names) > 1 {
 		c.Summary = happened[whose].several + strings.Join(names, ", ")
 		c.Named = c.Name
-		c.Why = "log lines point to several, and none of them shows why it ended"
+		c.Why = "log lines point to several suspects, and none shows why it ended"
 		c.Need = incident.Need{What: "the logs from " + strings.Join(names, ", "), Why: c.Why, Command: logsOfJob, Obtainable: now, First: true}
 		return c
 	}

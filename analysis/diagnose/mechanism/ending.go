@@ -94,7 +94,7 @@ func nodeFailure(s *Scene) *Proposal {
 		switch names {
 		case "SLURM":
 		case "Kubernetes":
-			p.Now = []knowledge.Advice{{Text: "Check since when Kubernetes has lost contact with {node}, and resubmit without it.", Command: "kubectl describe node {node} | grep -A12 Conditions"}}
+			p.Now = []knowledge.Advice{{Text: "Check when Kubernetes lost contact with {node}, and resubmit without it.", Command: "kubectl describe node {node} | grep -A12 Conditions"}}
 		default:
 			p.Now = []knowledge.Advice{{Text: "Check the kernel log on {node} for what took it down, and resubmit without it.", Command: "ssh {node} 'uptime; dmesg -T | tail -50'"}}
 		}
@@ -168,7 +168,7 @@ func lostBySrun(s *Scene) *Proposal {
 	}
 	p := &Proposal{Mechanism: knowledge.NodeFailure, Class: Environment, Rivals: []knowledge.Slug{knowledge.Unknown}, Base: 0.8, Scope: "node", At: moment(lost[0]), Failures: lost,
 		Summary: "srun lost its daemon on one of the step's nodes: the node, its network, or the daemon failed",
-		Why:     "srun gives the node's index in the step (from 0) but no name; nothing had failed before"}
+		Why:     "srun gives the node's index in the step (from 0) but no name; nothing failed before that"}
 	p.For = append(p.For, finding("srun lost contact with a node", FailureEvidence(lost[0])))
 	return p
 }
@@ -198,7 +198,7 @@ func reason(slug knowledge.Slug, want worker.EndReason, summary string, doubts .
 			}
 			if p == nil {
 				p = &Proposal{Mechanism: slug, Class: Ending, Direct: true, Base: 0.96, Scope: "all", At: e.T, Summary: summary,
-					Why: e.Line.By() + " gives the reason, and nothing had failed before"}
+					Why: e.Line.By() + " gives the reason, and nothing failed before that"}
 			}
 			text := e.Line.By() + " gives the reason: " + strings.ToLower(string(want))
 			if e.Says != "" {
@@ -249,11 +249,11 @@ func hungUntilThen(s *Scene, p *Proposal) {
 	}
 	if p.Direct && f.Unheard() {
 		p.Direct, p.Base = false, 0.93
-		p.Why = said + "; can't tell how long the job was working: no line seen from the hour before has a time"
+		p.Why = said + "; can't tell how long the job was working: no line from the hour before has a timestamp"
 	}
 	if !f.Job.Training && f.Job.ExitOK == nil && metNCCL(f) {
 		p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
-		p.Why = "the reason is given, but no step was logged: it may have trained silently or hung from the start"
+		p.Why = "the reason is given, but no step was logged: the job may have trained silently, or hung from the start"
 	}
 }
 
@@ -265,7 +265,7 @@ func saving(s *Scene, p *Proposal, said string) bool {
 	}
 	p.Direct, p.Base = false, 0.8
 	p.Rivals = append(p.Rivals, knowledge.CheckpointIO)
-	p.Why = fmt.Sprintf("%s; a save that started after the last step, %s before, did not finish in these logs", said, duration(x.For))
+	p.Why = fmt.Sprintf("%s; a save that started after the last step, %s earlier, did not finish in these logs", said, duration(x.For))
 	p.For = append(p.For, finding("a save started after the last step and did not finish in these logs", QuoteAt(x.Saving.At, nil)))
 	return true
 }
@@ -356,7 +356,7 @@ func unkillable(s *Scene, p *Proposal) {
 	p.Nodes, p.Scope = nodes, "node"
 	p.outlived(nodes, first)
 	p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
-	p.Why = "the ending is stated; but a process that can't be killed has usually already hung, and no line shows where"
+	p.Why = "the logs show how the job ended, but a process that can't be killed has usually hung earlier, and no line shows where"
 	p.Suspects = append(p.Suspects, incident.Suspect{Mechanism: string(knowledge.StorageUnresponsive), Why: "a process that can't be killed is usually waiting for an unresponsive file system, or else for a driver"})
 }
 
@@ -414,9 +414,9 @@ func cancelled(s *Scene) *Proposal {
 		return nil
 	}
 	p := &Proposal{Mechanism: knowledge.Cancelled, Class: Ending, Bare: true, Direct: true, Base: 0.92, Scope: "all", At: hit.T,
-		Summary: "the job was cancelled", Why: hit.Line.By() + " ended it without giving a reason, and nothing had failed before"}
+		Summary: "the job was cancelled", Why: hit.Line.By() + " ended it without giving a reason, and nothing failed before that"}
 	if strings.ToUpper(string(hit.Line.Reason)) == requeued {
-		p.Summary, p.Why = "the job was requeued", hit.Line.By()+" ended it to requeue it, and nothing had failed before; it doesn't say who requested that"
+		p.Summary, p.Why = "the job was requeued", hit.Line.By()+" ended it to requeue it, and nothing failed before that; it doesn't say who requested it"
 		p.For = append(p.For, finding(hit.Line.By()+" gives the reason: job requeue", endEvidence(hit, requeued)))
 		return p
 	}
@@ -450,7 +450,7 @@ func cancelled(s *Scene) *Proposal {
 	stoodStillPerhaps(s, p, hit.Line.By()+" ended it without giving a reason")
 	if p.Direct && f.Unheard() {
 		p.Rivals, p.Direct, p.Base = append(p.Rivals, knowledge.Unknown), false, 0.88
-		p.Why = hit.Line.By() + " ended it without giving a reason, and nothing had failed before; can't tell whether it was still working: no line seen from the hour before has a time"
+		p.Why = hit.Line.By() + " ended it without giving a reason, and nothing failed before that; can't tell whether it was still working: no line from the hour before has a timestamp"
 	}
 	unkillable(s, p)
 	return p

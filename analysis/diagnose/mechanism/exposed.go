@@ -49,15 +49,15 @@ func exposedInTrace(f *resolve.Facts, slower bool) *Proposal {
 	if slower { // else that its time was up has other reasons
 		p.Explains = endedSlow
 	}
-	p.Summary = fmt.Sprintf("every traced rank waits in collectives for at least %.0f%% of its steps; %.0f%% of communication overlaps with compute", 100*least, 100*overlap)
-	p.Why = fmt.Sprintf("the profiler's traces of %s; no traced rank makes the other ranks wait", plural(len(ids), "rank", "ranks"))
-	p.For = []incident.Finding{finding(fmt.Sprintf("ProfilerStep#%d took %s, with %s in collectives and nothing beside them", shown.Number, nanos(shown.Dur), nanos(shown.Exposed)), callEvidence(shown.File, shown.At)...)}
+	p.Summary = fmt.Sprintf("every traced rank waits in collectives for at least %.0f%% of its step time; %.0f%% of communication overlaps with compute", 100*least, 100*overlap)
+	p.Why = fmt.Sprintf("profiler traces from %s; no traced rank makes the other ranks wait", plural(len(ids), "rank", "ranks"))
+	p.For = []incident.Finding{finding(fmt.Sprintf("ProfilerStep#%d took %s, with %s in collectives and nothing overlapping them", shown.Number, nanos(shown.Dur), nanos(shown.Exposed)), callEvidence(shown.File, shown.At)...)}
 	if len(ids) < f.Job.WorldSize {
 		p.Rivals = []knowledge.Slug{knowledge.SlowRank}
 		p.Why += fmt.Sprintf(", and %d were not traced", f.Job.WorldSize-len(ids))
 	}
 	if overlap < overlapping {
-		p.Now = append(p.Now, knowledge.Advice{Text: "Overlap the gradients' all-reduce with the backward pass: gradient buckets of 25 to 100 MB, and no wait between backward and optimizer.",
+		p.Now = append(p.Now, knowledge.Advice{Text: "Overlap the gradients' all-reduce with the backward pass: use gradient buckets of 25 to 100 MB, and don't wait between backward and optimizer.",
 			Command: "DistributedDataParallel(..., bucket_cap_mb=50)   # Megatron: --overlap-grad-reduce --overlap-param-gather"})
 		return p
 	}

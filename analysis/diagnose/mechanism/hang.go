@@ -79,7 +79,7 @@ func waitersFinding(s *Scene, g *resolve.Group, skip map[int]bool) incident.Find
 	}
 	beside := ""
 	if !ahead && s.Graph.Scattered(g) {
-		beside = " or another operation in the group"
+		beside = " or another operation"
 	}
 	who := plural(len(ranks), "rank", "ranks")
 	if len(ranks) == 1 {
@@ -89,12 +89,12 @@ func waitersFinding(s *Scene, g *resolve.Group, skip map[int]bool) incident.Find
 			}
 		}
 	}
-	text := fmt.Sprintf("%s of %s waited in %s%s%s", who, groupName(g), stuckIn(s, g), beside, waited)
+	text := fmt.Sprintf("%s waited in %s%s of %s%s", who, stuckIn(s, g), beside, groupName(g), waited)
 	for r := range ranks {
 		delete(further, r) // it waits in both
 	}
 	if len(further) > 0 {
-		text += fmt.Sprintf("; %s further on, as the sender of a broadcast can be", plural(len(further), "rank waited", "ranks waited"))
+		text += fmt.Sprintf("; %s further on, as a broadcast's sender can be", plural(len(further), "rank waited", "ranks waited"))
 	}
 	return finding(text, ev...)
 }

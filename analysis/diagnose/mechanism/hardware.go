@@ -147,7 +147,7 @@ func linkError(s *Scene) *Proposal {
 	case len(ends) == 1:
 		for pair := range ends {
 			p.Summary = fmt.Sprintf("transfers between %s and %s failed", pair[0], pair[1])
-			p.Why = fmt.Sprintf("the reports point to the pair %s and %s, but not to which end, or what between them, is at fault", pair[0], pair[1])
+			p.Why = fmt.Sprintf("the reports point to the pair %s and %s, but don't show whether one of them or something between them is at fault", pair[0], pair[1])
 		}
 	}
 	if !f.Job.Training && !f.Job.Talked {

@@ -133,14 +133,14 @@ func collectiveHang(s *Scene) *Proposal {
 	if g.IsAhead {
 		p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch)
 		p.Base = 0.9
-		p.Summary = fmt.Sprintf("every rank in %s is waiting, some further on than the rest", groupList(g.Groups))
+		p.Summary = fmt.Sprintf("every rank in %s is waiting, some ahead of the rest", groupList(g.Groups))
 		p.Why = "the rest are waiting in an operation that its sender leaves early, so being ahead doesn't prove a mismatch"
 	}
 	if !g.IsAhead && slices.ContainsFunc(g.Groups, g.Scattered) {
 		p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch)
 		p.Base = 0.9
 		p.Summary = fmt.Sprintf("every rank in %s is waiting, some one operation ahead of the rest", groupList(g.Groups))
-		p.Why = "the counters don't show why some left an operation that others are still in: the network, NCCL or a GPU is hung, or they called one more or fewer"
+		p.Why = "the counters don't show why some ranks left an operation that others are still in: the network, NCCL or a GPU is hung, or they called one more or fewer"
 	}
 	if !slices.Contains(p.Rivals, knowledge.CollectiveMismatch) && slices.ContainsFunc(g.Groups, unnamedCall) {
 		p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch)

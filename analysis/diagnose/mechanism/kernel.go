@@ -65,16 +65,16 @@ func (p *Proposal) told(e *resolve.KernelEvent, without bool) *Proposal {
 	switch {
 	case e.When != resolve.Near && without:
 		p.Base = min(p.Base, 0.7)
-		p.Why = "the driver says so; no file shows how or when the job ended, and nothing else here could be the cause"
+		p.Why = "the driver reports it; no file shows how or when the job ended, and nothing else here could be the cause"
 	case e.When != resolve.Near:
 		p.Base = min(p.Base, 0.8)
-		p.Why = "the driver says so; its time can't be matched to the failure, but nothing else there could be the cause"
+		p.Why = "the driver reports it; its time can't be matched to the failure, but nothing else there could be the cause"
 	case e.Lead >= 2:
-		p.Why = fmt.Sprintf("that node's kernel log says so, %s before the job got stuck or failed", duration(e.Lead))
+		p.Why = fmt.Sprintf("that node's kernel log reports it, %s before the job got stuck or failed", duration(e.Lead))
 	case e.Lead <= -2:
-		p.Why = fmt.Sprintf("that node's kernel log says so, %s after the job got stuck and before any rank gave up", duration(-e.Lead))
+		p.Why = fmt.Sprintf("that node's kernel log reports it, %s after the job got stuck and before any rank gave up", duration(-e.Lead))
 	default:
-		p.Why = "that node's kernel log says so, just when the job got stuck or failed"
+		p.Why = "that node's kernel log reports it, just when the job got stuck or failed"
 	}
 	return p
 }

@@ -55,21 +55,21 @@ func linkAt(f *resolve.Facts) links {
 func comparedTests(c *resolve.Comparison) (bench, bool) {
 	worst := c.Slow[len(c.Slow)-1]
 	clear := !slices.ContainsFunc(c.Slow, func(m resolve.Measured) bool { return m.Bus >= clearlySlow*c.Best.Bus })
-	return bench{c.Culprit, fmt.Sprintf("nccl-tests reach %.3g GB/s with %s, the best run %.3g GB/s", worst.Bus, few(worst.Hosts, 3), c.Best.Bus),
-		finding(fmt.Sprintf("%s at %d bytes: %.4g GB/s on the bus with %s, %.4g GB/s with %s", c.Collective, c.Size, worst.Bus, few(worst.Hosts, 3), c.Best.Bus, few(c.Best.Hosts, 3)),
+	return bench{c.Culprit, fmt.Sprintf("nccl-tests reach %.3g GB/s with %s; the best run reaches %.3g GB/s", worst.Bus, few(worst.Hosts, 3), c.Best.Bus),
+		finding(fmt.Sprintf("%s at %d bytes: bus bandwidth %.4g GB/s with %s, %.4g GB/s with %s", c.Collective, c.Size, worst.Bus, few(worst.Hosts, 3), c.Best.Bus, few(c.Best.Hosts, 3)),
 			MeasuredEvidence(&worst), MeasuredEvidence(&c.Best))}, clear
 }
 
 func againstBaseline(a *resolve.Against, who resolve.Culprit) bench {
 	x := &a.Sizes[len(a.Sizes)-1]
-	return bench{who, fmt.Sprintf("nccl-tests reach %.3g GB/s with %s, the baseline is %.3g GB/s", x.Got.Bus, few(a.Hosts, 3), x.Want),
-		finding(fmt.Sprintf("%.4g GB/s on the bus with %s, where %.4g GB/s are expected", x.Got.Bus, few(a.Hosts, 3), x.Want), MeasuredEvidence(&x.Got))}
+	return bench{who, fmt.Sprintf("nccl-tests reach %.3g GB/s with %s; the baseline is %.3g GB/s", x.Got.Bus, few(a.Hosts, 3), x.Want),
+		finding(fmt.Sprintf("bus bandwidth %.4g GB/s with %s; expected %.4g GB/s", x.Got.Bus, few(a.Hosts, 3), x.Want), MeasuredEvidence(&x.Got))}
 }
 
 func comparedPaths(c *resolve.PathComparison) (bench, bool) {
 	worst := &c.Slow[len(c.Slow)-1]
 	clear := !slices.ContainsFunc(c.Slow, func(t resolve.PathTest) bool { return t.Gbits >= clearlySlow*c.Best.Gbits })
-	text := fmt.Sprintf("%s from %s to %s reaches %.3g Gb/s, the best of its kind %.3g Gb/s", worst.Tool, worst.From, worst.End, worst.Gbits, c.Best.Gbits)
+	text := fmt.Sprintf("%s from %s to %s reaches %.3g Gb/s; the best comparable test reaches %.3g Gb/s", worst.Tool, worst.From, worst.End, worst.Gbits, c.Best.Gbits)
 	return bench{c.Culprit, text, finding(text, PathEvidence(worst), PathEvidence(&c.Best))}, clear
 }
 
@@ -123,7 +123,7 @@ func (l *links) place(p *Proposal) {
 	}
 	for i, x := range l.faults {
 		if i == 0 {
-			why = append(why, "the errors of "+x.Name()+" grow")
+			why = append(why, "errors on "+x.Name()+" are rising")
 		}
 		p.For = append(p.For, FaultFinding(x))
 	}
@@ -131,7 +131,7 @@ func (l *links) place(p *Proposal) {
 	switch node := l.node(); {
 	case node != "":
 		p.Nodes, p.Scope, p.Machine = []string{node}, "node", true
-		p.Now = append([]knowledge.Advice{{Text: "Exclude {root} at the next restart; verify with nccl-tests that the other nodes reach the good bandwidth.", Command: "sbatch --exclude={root} …"}}, p.Now...)
+		p.Now = append([]knowledge.Advice{{Text: "Exclude {root} at the next restart; then check with nccl-tests that the other nodes reach normal bandwidth.", Command: "sbatch --exclude={root} …"}}, p.Now...)
 		if len(l.faults) > 0 {
 			p.Component = component(l.faults[0])
 		} else {

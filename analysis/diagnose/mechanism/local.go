@@ -127,16 +127,16 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 	case len(ranks) == 0 && unnamed > 2 && ofHardware(slug) && len(nodes) == 1 && allOf(fls, keysOf(nodes)[0]):
 		p.Nodes, p.Scope = keysOf(nodes), "node"
 		p.Summary = fmt.Sprintf("%s: %s", p.Nodes[0], short(text))
-		p.Why = fmt.Sprintf("%s on this node say the same, and none on any other node", plural(unnamed, "process", "processes"))
+		p.Why = fmt.Sprintf("%s on this node report the same, and none on any other node", plural(unnamed, "process", "processes"))
 	case slug.Is(knowledge.Installed) && len(ranks) == 0 && unnamed > 2 && len(nodes) == 1 && allOf(fls, keysOf(nodes)[0]) && metNobody(f, all, keysOf(nodes)[0]):
 		waited = true
 		p.Nodes, p.Scope = keysOf(nodes), "node"
 		p.Summary = fmt.Sprintf("%s: %s", p.Nodes[0], short(text))
-		p.Why = fmt.Sprintf("%s on this node say the same; a rank on another node had got further and was waiting for them", plural(unnamed, "process", "processes"))
+		p.Why = fmt.Sprintf("%s on this node report the same; a rank on another node had got further and was waiting for them", plural(unnamed, "process", "processes"))
 	case len(ranks) == 0 && unnamed > 2 && float64(unnamed) >= everyone*float64(world) && (f.Job.WorldSize > 0 || inMostFiles(f, fls)):
 		p.Scope = "all"
 		p.Summary = fmt.Sprintf("%s: %s", plural(unnamed, "process", "processes"), short(text))
-		p.Why = "as many processes as there are ranks say the same: no single rank caused it"
+		p.Why = "as many processes as there are ranks report the same: no single rank caused it"
 	case len(all) > 1 && ofHardware(slug) && sameNode(f, fls) != "" && !slices.ContainsFunc(f.Ranks, func(r *resolve.Rank) bool { return r.Lines > 0 && r.Node == "" }):
 		// Which of the GPUs of a node is at fault its processes need not know; that it is this node's they do.
 		p.Nodes, p.Scope = []string{sameNode(f, fls)}, "node"
@@ -144,12 +144,12 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 			p.Ranks = sortedInts(ranks)
 		}
 		p.Summary = fmt.Sprintf("%s: %s", where(f, sortedInts(all)), short(text))
-		p.Why = fmt.Sprintf("%s on this node say the same, and none on any other node", plural(len(all), "rank", "ranks"))
+		p.Why = fmt.Sprintf("%s on this node report the same, and none on any other node", plural(len(all), "rank", "ranks"))
 	case ofOneNode(f, slug, all):
 		p.Ranks = sortedInts(all)
 		p.Nodes, p.Scope = nodesOf(f, p.Ranks), "node"
 		p.Summary = fmt.Sprintf("%s: %s", where(f, p.Ranks), short(text))
-		p.Why = "all lines from one node say the same, and none from any other"
+		p.Why = "all lines from one node report the same, and none from any other"
 	case len(ranks) > 1 && float64(len(ranks)) >= everyone*float64(world) || len(all) > 2 && float64(len(all)) >= everyone*float64(world):
 		p.Scope = "all"
 		p.Summary = fmt.Sprintf("%s: %s", plural(len(all), "rank", "ranks"), short(text))
@@ -181,7 +181,7 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 		p.Why = "no earlier failure explains it"
 	}
 	if unknown > 0 && len(ranks) == 0 && len(fls) > 1 && p.Scope != "all" && !waited {
-		p.Why = fmt.Sprintf("%s report it, but they don't show which ranks wrote them", plural(len(fls), "line", "lines"))
+		p.Why = fmt.Sprintf("%s report it, but don't show which ranks wrote them", plural(len(fls), "line", "lines"))
 	}
 	if !slices.ContainsFunc(first, func(fl *resolve.Failure) bool { return !between(fl) }) {
 		if p.Ranks, p.Nodes, p.Summary = nil, nil, short(text); p.Scope != "all" {

@@ -65,6 +65,6 @@ func (p *Proposal) misheard(s *Scene) {
 	}
 	p.Rivals = append(p.Rivals, knowledge.Unknown)
 	p.Needs = slices.DeleteFunc(p.Needs, func(n incident.Need) bool { return n.What == needFiles.What })
-	p.Summary = fmt.Sprintf("%s timed out in a collective and notified the others; none of its own lines is understood to say in which", rankWords(who))
-	p.Why = "its log is here, and its report of the timeout is in words that are not known"
+	p.Summary = fmt.Sprintf("%s timed out in a collective and notified the others; none of its own lines shows which collective", rankWords(who))
+	p.Why = "its log is here, but its timeout report is in an unknown format"
 }

@@ -113,15 +113,15 @@ func killed(s *Scene) *Proposal {
 		p.Base = 0.9
 		p.Direct = false
 		p.Summary = "the job was asked to stop by a signal from outside"
-		p.Why = fmt.Sprintf("%s SIGTERM, and nothing failed before", plural(len(term), "line reports", "lines report"))
+		p.Why = fmt.Sprintf("%s SIGTERM, and nothing failed before that", plural(len(term), "line reports", "lines report"))
 		switch namedSignal(term) {
 		case "1":
 			p.Summary = "the job was told that its terminal or login session had ended (SIGHUP)"
-			p.Why = fmt.Sprintf("%s SIGHUP, and nothing failed before", plural(len(term), "line reports", "lines report"))
+			p.Why = fmt.Sprintf("%s SIGHUP, and nothing failed before that", plural(len(term), "line reports", "lines report"))
 			p.Now = []knowledge.Advice{{Text: "Start it so that it outlives your login session.", Command: "tmux new -s train   # or: setsid nohup torchrun … > train.log 2>&1 &"}}
 		case "2":
 			p.Summary = "the job was interrupted (SIGINT): someone pressed Ctrl-C, or the script that started it was interrupted"
-			p.Why = fmt.Sprintf("%s SIGINT, and nothing failed before", plural(len(term), "line reports", "lines report"))
+			p.Why = fmt.Sprintf("%s SIGINT, and nothing failed before that", plural(len(term), "line reports", "lines report"))
 			p.Now = []knowledge.Advice{{Text: "If no one pressed Ctrl-C, check what interrupted the script that started it.", Command: ""}}
 		}
 		if node := onlyOn(f, term); node != "" {
@@ -277,7 +277,7 @@ func monitored(s *Scene, term []*resolve.Failure) *Proposal {
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
 	p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.RankStalled, knowledge.Unknown}, 0.9, false
 	p.Summary = "the launcher's monitor heard nothing from processes for too long and killed them"
-	p.Why = fmt.Sprintf("%s so, and nothing failed before; no line shows whether they were stuck or just slow", plural(len(term), "line says", "lines say"))
+	p.Why = fmt.Sprintf("%s so, and nothing failed before that; no line shows whether they were stuck or just slow", plural(len(term), "line says", "lines say"))
 	p.Needs = []incident.Need{needPySpy, needFR}
 	return p
 }

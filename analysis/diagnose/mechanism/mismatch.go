@@ -270,9 +270,9 @@ func apart(m *worker.Mismatch) string {
 	case m.RankB < 0 || m.OpA == "" || m.OpB == "":
 		return ""
 	case m.OpA != m.OpB:
-		return fmt.Sprintf("different collectives: %s on its rank %d, %s on its rank %d", m.OpA, m.RankA, m.OpB, m.RankB)
+		return fmt.Sprintf("different collectives: %s on group rank %d, %s on group rank %d", m.OpA, m.RankA, m.OpB, m.RankB)
 	case m.SeqA != m.SeqB:
-		return fmt.Sprintf("%s under different sequence numbers: %d on its rank %d, %d on its rank %d", m.OpA, m.SeqA, m.RankA, m.SeqB, m.RankB)
+		return fmt.Sprintf("%s under different sequence numbers: %d on group rank %d, %d on group rank %d", m.OpA, m.SeqA, m.RankA, m.SeqB, m.RankB)
 	}
 	return ""
 }

@@ -183,7 +183,7 @@ func BehindFinding(f *resolve.Facts, st *nccl.Standing) incident.Finding {
 	}
 	ahead := st.Ahead[0]
 	ev = append(ev, ncclCall(ahead, ahead.Comm.Last()), ncclCalls(ahead))
-	text := fmt.Sprintf("%s called %d collectives on a communicator of %d ranks, %s called %d, the last of them %s", memberWords(f, st.Behind), least, st.Comm.Size,
+	text := fmt.Sprintf("%s called %d collectives on a communicator of %d ranks; %s called %d, the last one %s", memberWords(f, st.Behind), least, st.Comm.Size,
 		plural(len(st.Ahead), "other", "others"), st.Top, ncclCallWords(ahead.Comm.Last()))
 	switch {
 	case len(st.Open) > 0:

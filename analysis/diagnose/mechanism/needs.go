@@ -60,7 +60,7 @@ func Needs(s *Scene, set []knowledge.Slug, wants []incident.Need) []incident.Nee
 	if alive(s, set) {
 		bundle := artefact(knowledge.Bundle)
 		if n := s.Facts.Job.WorldSize; n > 0 {
-			bundle.Why += fmt.Sprintf("; waiting costs %.1f GPU hours a minute", float64(n)/60)
+			bundle.Why += fmt.Sprintf("; waiting costs %.1f GPU hours per minute", float64(n)/60)
 		}
 		add(bundle)
 	}

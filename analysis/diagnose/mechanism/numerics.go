@@ -18,7 +18,7 @@ import (
 // Needs that tell data, learning rate and hardware apart once numbers went wrong.
 var (
 	needReplay  = artefact(knowledge.Replay)
-	needAnomaly = incident.Need{What: "the operation that makes the first NaN", Why: "PyTorch's anomaly mode reports it",
+	needAnomaly = incident.Need{What: "the operation that produces the first NaN", Why: "PyTorch's anomaly mode reports it",
 		Command: "python -c 'import torch; help(torch.autograd.set_detect_anomaly)'   # turn it on for a few steps from the last good checkpoint", Obtainable: "next-time"}
 )
 
@@ -329,10 +329,10 @@ func scaleFalls(f *resolve.Facts, list []*worker.Numeric) *Proposal {
 	}
 	return &Proposal{Mechanism: knowledge.NonFiniteLoss, Class: Degraded, Scope: "all", Base: 0.85, Rivals: []knowledge.Slug{knowledge.Unknown}, At: f.At(top.At),
 		Summary: fmt.Sprintf("gradients overflowed in %d skipped steps in a row; the loss scale fell to %g", len(list)-first, end.Value),
-		Why:     "no step in between was taken; how the run went on is not in these logs",
+		Why:     "every step in between was skipped; these logs don't show how the run continued",
 		For: []incident.Finding{finding(fmt.Sprintf("the loss scale fell to %g, then to %g", top.Value, end.Value),
 			QuoteAt(top.At, nil), QuoteAt(end.At, nil))},
-		Onset: &resolve.Point{At: &top.At, Step: top.Step, T: f.At(top.At)}, Plausible: "gradients overflowed in every step before; nothing ties what ended the job to it"}
+		Onset: &resolve.Point{At: &top.At, Step: top.Step, T: f.At(top.At)}, Plausible: "gradients overflowed in every step before that; nothing links that to how the job ended"}
 }
 
 // vanished is a loss scale whose inverse means nothing any more: apex halves without a floor, until it divides by 0.

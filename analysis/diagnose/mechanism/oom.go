@@ -55,7 +55,7 @@ func outOfMemory(s *Scene, p *Proposal) {
 		}
 		say("other processes are on GPU %d: %s of its %s; without them %s would have fitted", o.GPU, strings.Join(names, ", "), Bytes(o.Total), Bytes(o.Tried))
 		if len(own) > 0 {
-			say("of these, %s of this job: ranks share a GPU", rankWords(sortedInts(own))+map[bool]string{true: " is", false: " are"}[len(own) == 1])
+			say("of these, %s from this job: ranks share a GPU", rankWords(sortedInts(own))+map[bool]string{true: " is", false: " are"}[len(own) == 1])
 			p.Now = append(p.Now, knowledge.Advice{Text: "Give each process its own GPU before it touches any: torch.cuda.set_device(int(os.environ['LOCAL_RANK'])), map_location in torch.load."})
 			p.Moot = append(p.Moot, table.Text)
 			break
@@ -123,7 +123,7 @@ func spread(p *Proposal, ooms []resolve.OOM) {
 	least, most := list[0], list[len(list)-1]
 	text := fmt.Sprintf("%d ranks ran out of memory with %s (rank %d) to %s (rank %d) in use: ", len(list), Bytes(least.Allocated), least.Failure.Rank, Bytes(most.Allocated), most.Failure.Rank)
 	if float64(most.Allocated) <= 1.1*float64(least.Allocated) {
-		text += "they are alike, so it is the configuration, not an imbalance"
+		text += "their usage is similar, so the configuration is at fault, not an imbalance"
 	} else {
 		text += "work or parameters are not evenly divided"
 	}
@@ -145,7 +145,7 @@ func fragmented(s *Scene, p *Proposal, tried int64) {
 		if len(ev) == 0 {
 			continue
 		}
-		p.Because = append(p.Because, finding(fmt.Sprintf("%s: the allocator held %s in fragments next to used blocks when that was taken", MemoryOf(m), Bytes(m.Memory.Inactive)), ev...))
+		p.Because = append(p.Because, finding(fmt.Sprintf("%s: the allocator held %s in fragments next to used blocks when this was recorded", MemoryOf(m), Bytes(m.Memory.Inactive)), ev...))
 		p.Now = append(p.Now, unfragment)
 		return
 	}

@@ -36,11 +36,11 @@ var (
 		Command: "--timing-log-level 2 --timing-log-option all   # Megatron; --log-straggler; or NVIDIA's straggler detection", Obtainable: "next-time"}
 	needNeighbours = incident.Need{What: "what else was running on these nodes and the storage when it began", Why: "other jobs, checkpoints and network faults slow a job without leaving a line in its logs",
 		Command: "sacct -a -X -N {nodes} -S START -E END -o JobID,Start,End,NodeList", Obtainable: "now"}
-	needPairs = incident.Need{What: "nccl-tests over pairs of the nodes", Why: "the node that is slow with every partner is the one",
+	needPairs = incident.Need{What: "nccl-tests over pairs of the nodes", Why: "the node that is slow with every partner is the bad one",
 		Command: "bot isolate --ledger isolate-{job}.json --nodes '{nodes}' --floor GBPS", Obtainable: now}
-	needPorts = incident.Need{What: "the counters of all ports, read twice", Why: "errors that grow on one port name the link",
+	needPorts = incident.Need{What: "the counters of all ports, read twice", Why: "errors that grow on one port show which link is bad",
 		Command: "clush -w {nodes} perfquery -x", Obtainable: perishing, Artefact: knowledge.FabricCounters}
-	needSchedule = incident.Need{What: "learning rate and gradient norm during the flat part", Why: "an exhausted schedule, vanished gradients and repeated data look alike in the loss",
+	needSchedule = incident.Need{What: "learning rate and gradient norm while the loss was flat", Why: "an exhausted schedule, vanished gradients and repeated data look alike in the loss",
 		Command: "grep -E 'learning rate|lr|grad' LOG | tail", Obtainable: "now"}
 )
 
@@ -64,10 +64,10 @@ func regression(s *Scene) *Proposal {
 		p.Summary += fmt.Sprintf("; %s %s → %s", x.Name, Seconds(x.MaxWas), Seconds(x.MaxIs))
 		p.Why += "; most of it is " + x.Name
 	case d.phases:
-		p.Why += "; the phases that are timed do not explain it"
+		p.Why += "; the timed phases don't explain it"
 	}
 	if !d.phases || !d.Across {
-		p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.SlowRank), Why: "one slow GPU slows every rank in a synchronous job; no line gives times by rank"}}
+		p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.SlowRank), Why: "one slow GPU slows every rank in a synchronous job; no line gives per-rank times"}}
 	}
 	if why := hotGPU(f); why != "" {
 		p.Suspects = append([]incident.Suspect{{Mechanism: string(knowledge.ThermalPower), Why: why}}, p.Suspects...)
@@ -135,11 +135,11 @@ func plateau(s *Scene) *Proposal {
 		return nil
 	}
 	p := &Proposal{Mechanism: knowledge.LossPlateau, Class: Degraded, Scope: "all", At: best.From.T, Base: 0.85,
-		Plausible: fmt.Sprintf("the loss hardly moved over the last %d reports (%s:%d)", best.N, best.From.At.File, best.From.At.Line)}
-	p.Summary = fmt.Sprintf("the loss has not moved since%s: mean %.4g, and %.4g in the window before", orHere(best.From), best.Is, best.Was)
+		Plausible: fmt.Sprintf("the loss hardly improved over the last %d reports (%s:%d)", best.N, best.From.At.File, best.From.At.Line)}
+	p.Summary = fmt.Sprintf("the loss has not improved since%s: mean %.4g, and %.4g in the window before", orHere(best.From), best.Is, best.Was)
 	p.Why = fmt.Sprintf("over the last %d reported losses the mean improved by %.2f%% against the %d before; under 0.1%% counts as flat", best.N, 100*best.Improvement(), best.N)
 	if !best.Improved {
-		p.Summary = fmt.Sprintf("the loss never moved: mean %.4g, and %.4g in the window before", best.Is, best.Was)
+		p.Summary = fmt.Sprintf("the loss never improved: mean %.4g, and %.4g in the window before", best.Is, best.Was)
 	}
 	p.For = append(p.For, finding(fmt.Sprintf("the loss was %s when it went flat%s", best.From.Loss.Printed, atStep(best.From)), QuoteAt(*best.From.At, nil)),
 		finding(fmt.Sprintf("the loss was still %s%s", best.Last.Loss.Printed, atStep(best.Last)), QuoteAt(*best.Last.At, nil)))
@@ -159,7 +159,7 @@ func silentEnd(s *Scene) *Proposal {
 	}
 	p := &Proposal{Mechanism: knowledge.RankStalled, Class: Collective, Rivals: knowledge.HavingNature(knowledge.Entered), Scope: "all", At: x.Last.T, Base: 0.85,
 		Summary: fmt.Sprintf("no step was logged for at least %s before SLURM ended the job: it had stopped making progress%s", duration(x.For), afterStep(x.Last)),
-		Why:     fmt.Sprintf("until then there was a step line every %s, at most %s apart; no rank's collective state is in the logs, so can't tell which rank blocked the job", Seconds(x.Usual), Seconds(x.Longest))}
+		Why:     fmt.Sprintf("until then there was a step line every %s, at most %s apart; the logs show no rank's collective state, so can't tell which rank blocked the job", Seconds(x.Usual), Seconds(x.Longest))}
 	p.For = append(p.For, finding(fmt.Sprintf("no step was logged after this line%s; the next was due %s after it", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
 	p.Led = append(p.Led, finding(fmt.Sprintf("SLURM ended the job, %s or more after the last step", duration(x.For)), QuoteAt(x.End.Line.At, nil)))
 	if x.Saving != nil {

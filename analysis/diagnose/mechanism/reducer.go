@@ -67,7 +67,7 @@ func reducerNames(s *Scene, p *Proposal) {
 	if len(p.Ranks) > 0 {
 		who = where(s.Facts, p.Ranks) + ": "
 	} else if p.Scope == "all" {
-		who = "all over the job: "
+		who = "across the whole job: "
 	}
 	verb := what
 	if len(sets[0].names) == 1 && !sets[0].more {

@@ -94,7 +94,7 @@ func sidesFindings(f *resolve.Facts) (out []incident.Finding) {
 				ev[len(ev)-1] = QuoteAt(at, lit)
 			}
 		}
-		out = append(out, finding(fmt.Sprintf("%s ran %s%s, while %s ran %s%s (ranks inside the group)", rankWords(p.ranksA), p.a, where(p.ranksA),
+		out = append(out, finding(fmt.Sprintf("%s ran %s%s, while %s ran %s%s (group ranks)", rankWords(p.ranksA), p.a, where(p.ranksA),
 			rankWords(p.ranksB), p.b, where(p.ranksB)), ev...))
 	}
 	for i, p := range alone {
@@ -113,7 +113,7 @@ func sidesFindings(f *resolve.Facts) (out []incident.Finding) {
 				verb = "found other ranks with different tensors, or in a different collective, when they ran"
 			}
 		}
-		out = append(out, finding(fmt.Sprintf("%s %s %s%s (ranks inside the group)", rankWords(p.ranksA), verb, p.a, where(p.ranksA)), ev...))
+		out = append(out, finding(fmt.Sprintf("%s %s %s%s (group ranks)", rankWords(p.ranksA), verb, p.a, where(p.ranksA)), ev...))
 	}
 	return out
 }

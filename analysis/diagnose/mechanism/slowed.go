@@ -61,9 +61,9 @@ func (s *slowing) proposal(f *resolve.Facts, slug knowledge.Slug, base float64) 
 	p.For = append(p.For, s.grownFindings()...)
 	p.Led = append(p.Led, onsetFinding(f, &s.Slowdown))
 	if s.Gradual {
-		p.Why = "the time of a step rose steadily to the end of the log"
+		p.Why = "step time rose steadily until the end of the log"
 	} else {
-		p.Why = "step time left its own baseline and stayed there to the end of the log"
+		p.Why = "step time rose above its baseline and stayed there until the end of the log"
 	}
 	if t := s.stayed(); t != "" {
 		p.Why += "; " + t
@@ -84,9 +84,9 @@ func (s *slowing) since(f *resolve.Facts, p *Proposal) {
 	saves, evaluations := f.Between(&s.Slowdown)
 	switch {
 	case len(saves) > 0:
-		met("a save stands between the last usual step and the first slow one", saves[0].At)
+		met("a save happened between the last normal step and the first slow one", saves[0].At)
 	case len(evaluations) > 0:
-		met("an evaluation stands between the last usual step and the first slow one", evaluations[0].At)
+		met("an evaluation ran between the last normal step and the first slow one", evaluations[0].At)
 	}
 	onset := s.Began()
 	list := f.Neighbours(onset)
@@ -98,8 +98,8 @@ func (s *slowing) since(f *resolve.Facts, p *Proposal) {
 	if !onset.Valid {
 		when = clockOf(f, n.Began) + ", while this job ran"
 	}
-	met(fmt.Sprintf("job %s began on %s at %s", n.Job, few(n.Shared, 3), clockOf(f, n.Began)), n.At)
-	p.Now = append(p.Now, knowledge.Advice{Text: fmt.Sprintf("See what job %s does on %s: it began there at %s.", n.Job, few(n.Shared, 3), when),
+	met(fmt.Sprintf("job %s started on %s at %s", n.Job, few(n.Shared, 3), clockOf(f, n.Began)), n.At)
+	p.Now = append(p.Now, knowledge.Advice{Text: fmt.Sprintf("Check what job %s is doing on %s: it started there at %s.", n.Job, few(n.Shared, 3), when),
 		Command: "scontrol show job " + n.Job})
 }
 
@@ -137,13 +137,13 @@ func (s *slowing) grew(f *resolve.Facts) string {
 		by += s.Phases[i].Grew()
 	}
 	p := &s.Phases[0]
-	return fmt.Sprintf("%s grew by %s a step %s: %s", s.Class, Seconds(by), since(f, &s.Slowdown, fmt.Sprintf("%s %s → %s", p.Name, Seconds(p.MaxWas), Seconds(p.MaxIs))), steps)
+	return fmt.Sprintf("%s grew by %s per step %s: %s", s.Class, Seconds(by), since(f, &s.Slowdown, fmt.Sprintf("%s %s → %s", p.Name, Seconds(p.MaxWas), Seconds(p.MaxIs))), steps)
 }
 
 // stayed says what did not grow, or that others wait for what did.
 func (s *slowing) stayed() string {
 	if s.Waits {
-		return "other ranks wait for that in collectives"
+		return "other ranks wait for it in collectives"
 	}
 	if len(s.Flat) == 0 {
 		return ""
@@ -187,7 +187,7 @@ func (s *slowing) timedCommunication(f *resolve.Facts, at *links) *Proposal {
 	}
 	if !s.Across && !at.found() {
 		p.Rivals = []knowledge.Slug{knowledge.SlowRank} // one rank's own wait: the others may be late
-		p.Why += "; the timers are of one rank, which may wait for a late rank or for a slow link"
+		p.Why += "; the timers are from one rank, which may be waiting for a late rank or a slow link"
 	}
 	at.place(p)
 	p.Direct = len(p.Nodes) > 0
@@ -203,7 +203,7 @@ func (p *Proposal) contested(hot *slowedGPU) {
 		return
 	}
 	p.Rivals, p.Direct = []knowledge.Slug{knowledge.SlowRank}, false
-	p.Why += "; " + hot.name + " is slowed down as well (" + hot.why + ")"
+	p.Why += "; " + hot.name + " is also slowed down (" + hot.why + ")"
 	p.For = append(p.For, finding(hot.name+": "+hot.why, hot.evidence))
 	if !slices.Contains(p.Nodes, hot.node) {
 		p.Nodes, p.Scope, p.Component, p.Machine, p.Now = nil, "all", "", false, nil
@@ -220,7 +220,7 @@ func slowCompute(sc *Scene) *Proposal {
 	p.Summary = s.grew(sc.Facts)
 	if s.Spread != slow.Everywhere {
 		p.Rivals = []knowledge.Slug{knowledge.SlowRank} // of other ranks, these timers say nothing
-		p.Why += "; these timers do not say whether other ranks compute longer as well"
+		p.Why += "; these timers don't show whether other ranks also compute longer"
 	}
 	return p
 }
@@ -264,9 +264,9 @@ func unplacedSlowRank(sc *Scene) *Proposal {
 	case hot == nil:
 		p := s.proposal(f, knowledge.SlowRank, 0.9)
 		p.Summary = s.grew(f)
-		p.Why += "; the fastest rank computes as fast as before, so one rank or a few are slow"
+		p.Why += "; the fastest rank computes as fast as before, so only some ranks are slow"
 		if !s.placeRanks(f, p) {
-			p.Now = append(p.Now, knowledge.Advice{Text: "Compare clocks, temperature and slowdown reasons of all GPUs of the job: one of them is slow.", Command: needClocks.Command})
+			p.Now = append(p.Now, knowledge.Advice{Text: "Compare the clocks, temperatures and slowdown reasons of all the job's GPUs: one of them is slow.", Command: needClocks.Command})
 		}
 		return p
 	case s.Spread == slow.Everywhere || linkFound(f):
@@ -282,7 +282,7 @@ func unplacedSlowRank(sc *Scene) *Proposal {
 		p.Summary = s.grew(f)
 	}
 	p.Summary = hot.name + " is slowed down (" + hot.why + ") and slows the whole job: " + p.Summary
-	p.Why += "; " + hot.name + " alone is slowed down, of all GPUs that were looked at"
+	p.Why += "; " + hot.name + " is the only GPU slowed down among those examined"
 	p.For = append(p.For, finding(hot.name+": "+hot.why, hot.evidence))
 	p.Now = append([]knowledge.Advice{{Text: "Exclude {root} at the next restart, then test its cooling and power.", Command: "sbatch --exclude={root} …"}}, p.Now...)
 	return p
@@ -324,7 +324,7 @@ func slower(f *resolve.Facts, d *resolve.Slowdown) string {
 	if d.Gradual {
 		how = "steps kept slowing down "
 	}
-	return how + fmt.Sprintf("%s: %s a step, up from %s (×%.2f, %.0f%% lost)", from, Seconds(d.Now), Seconds(d.Base), d.Ratio(), 100*cost.Waste(d.Ratio()))
+	return how + fmt.Sprintf("%s: %s per step, up from %s (×%.2f, %.0f%% lost)", from, Seconds(d.Now), Seconds(d.Base), d.Ratio(), 100*cost.Waste(d.Ratio()))
 }
 
 // since is "since 02:47:05 ± 11 s (step 48210; …)".

@@ -212,10 +212,10 @@ func (r *verdictOn) compare(f *resolve.Facts, list []*worker.RankTime) {
 			c.factor, c.value = straggling, "flagged as a straggler by the job's monitor, based on "+x.What
 		case x.Unit == "seconds" && len(list) >= 3 && middle > 0:
 			c.factor = x.Value / middle
-			c.value = fmt.Sprintf("%s %s, the median of %d ranks is %s", x.What, Seconds(x.Value), len(list), Seconds(middle))
+			c.value = fmt.Sprintf("%s %s; the median of %d ranks is %s", x.What, Seconds(x.Value), len(list), Seconds(middle))
 		case x.Side == "low" && x.Value > 0 && low > 0 && len(list) >= 3 && 2*countLow(list) <= max(r.seen, 2):
 			c.factor = low / x.Value
-			c.value = fmt.Sprintf("%s %.4g, the next slowest have %.4g", x.What, x.Value, low)
+			c.value = fmt.Sprintf("%s %.4g; the next slowest have %.4g", x.What, x.Value, low)
 		default:
 			continue
 		}
@@ -265,7 +265,7 @@ func extremes(f *resolve.Facts) []verdictOn {
 		}
 		r := verdictOn{what: "the lowest throughput of all", report: low.Pos, slow: map[int]*compared{}, seen: max(f.Job.WorldSize, 2)}
 		if by > straggling && low.Value > 0 {
-			c := &compared{rank: low.Rank, factor: by, at: low.At, value: fmt.Sprintf("%s %.4g, the fastest, rank %d, has %.4g", low.What, low.Value, high.Rank, high.Value)}
+			c := &compared{rank: low.Rank, factor: by, at: low.At, value: fmt.Sprintf("%s %.4g; the fastest, rank %d, has %.4g", low.What, low.Value, high.Rank, high.Value)}
 			if rk := f.Rank(low.Rank); rk != nil {
 				c.node = rk.Node
 			}
@@ -283,7 +283,7 @@ func extremes(f *resolve.Facts) []verdictOn {
 // alike unless they leave waiting out.
 func ownTimes(f *resolve.Facts) []verdictOn {
 	const least = 5
-	r := verdictOn{what: "the time of its own steps", slow: map[int]*compared{}}
+	r := verdictOn{what: "its own step time", slow: map[int]*compared{}}
 	type own struct {
 		c    *resolve.Course
 		last *resolve.Point
@@ -317,7 +317,7 @@ func ownTimes(f *resolve.Facts) []verdictOn {
 	r.report = all[0].last.At.Pos
 	for _, o := range all {
 		if x := o.mid / middle; x > straggling {
-			c := &compared{rank: o.c.Rank, factor: x, at: *o.last.At, value: fmt.Sprintf("its steps take %s, the median of %d ranks is %s", Seconds(o.mid), len(all), Seconds(middle))}
+			c := &compared{rank: o.c.Rank, factor: x, at: *o.last.At, value: fmt.Sprintf("its steps take %s; the median of %d ranks is %s", Seconds(o.mid), len(all), Seconds(middle))}
 			if rk := f.Rank(o.c.Rank); rk != nil {
 				c.node = rk.Node
 			}

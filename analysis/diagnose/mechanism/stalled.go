@@ -310,7 +310,7 @@ func unseenWhy(s *Scene) string {
 	case g.Late:
 		return fmt.Sprintf("%s started waiting after the rest of their groups had already given up: one of them may have blocked the rest", rankWords(g.Frontier))
 	case f.Job.WorldSize == 0 && len(f.Coverage.RanksUnseen) > 0 && len(g.Unseen)+len(g.Frontier) > 0:
-		return fmt.Sprintf("every rank with known state was waiting; there are at least %s (%s), and no line is known to be from %s", plural(f.Job.Least, "rank", "ranks"), f.Job.LeastFrom, rankWords(f.Coverage.RanksUnseen))
+		return fmt.Sprintf("every rank with known state was waiting; there are at least %s (%s), and no line is known to come from %s", plural(f.Job.Least, "rank", "ranks"), f.Job.LeastFrom, rankWords(f.Coverage.RanksUnseen))
 	case f.Job.WorldSize == 0:
 		quiet := []int{}
 		for _, r := range f.Ranks {

@@ -189,7 +189,7 @@ func (p *Proposal) shared(s *Scene) {
 			continue
 		}
 		p.Rivals, p.Echo, p.Direct, p.Base, p.Needs = nil, false, true, 0.92, nil
-		p.Summary = fmt.Sprintf("nodes try to reach each other at %s, which several of them have: connections to it never leave the node", addr)
+		p.Summary = fmt.Sprintf("nodes try to reach each other at %s, an address several of them have: connections to it never leave the node", addr)
 		p.Why = "NCCL logs the same address on different nodes, as a container bridge would have everywhere"
 		p.For = append([]incident.Finding{finding("different nodes report "+addr+" as their own address", QuoteAt(at[0], nil), QuoteAt(at[1], nil))}, p.For...)
 		p.Now = []knowledge.Advice{{Text: "Set NCCL's and Gloo's interface to one that connects the nodes, not the container bridge.", Command: "export NCCL_SOCKET_IFNAME=IF GLOO_SOCKET_IFNAME=IF"}}

@@ -44,17 +44,17 @@ func peerLost(s *Scene) *Proposal {
 	p.Base = 0.88
 	p.Direct = false
 	p.Summary = "a peer disappeared; these logs don't show what ended it"
-	p.Why = fmt.Sprintf("%s of lost connections, and none shows why", plural(len(fls), "report", "reports"))
+	p.Why = fmt.Sprintf("%s of lost connections; none shows why", plural(len(fls), "report", "reports"))
 	if waitedOnly(fls) {
 		p.Rivals = []knowledge.Slug{knowledge.CollectiveHang, knowledge.Unknown}
 		p.Summary = "waits for other ranks timed out; these logs don't show which rank blocked them"
-		p.Why = fmt.Sprintf("%s of a wait that timed out, and none shows for which rank", plural(len(fls), "report", "reports"))
+		p.Why = fmt.Sprintf("%s of a wait that timed out; none shows for which rank", plural(len(fls), "report", "reports"))
 	}
 	if !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool {
 		return !fl.Says(knowledge.InsideNCCL) || strings.Contains(fl.Text, "remote process exited")
 	}) {
 		p.Summary = "an NCCL call failed, and its warning with the reason is not in these logs"
-		p.Why = fmt.Sprintf("%s of a failed NCCL call, and none shows whether a peer had died", plural(len(fls), "report", "reports"))
+		p.Why = fmt.Sprintf("%s of a failed NCCL call; none shows whether a peer had died", plural(len(fls), "report", "reports"))
 	}
 	for _, fl := range fls {
 		p.Rivals = slices.Concat(unnamed(p, fl.Entry().LooksLike), p.Rivals)

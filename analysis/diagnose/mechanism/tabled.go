@@ -22,7 +22,7 @@ func nonFiniteAt(s *Scene) *Proposal {
 			return nil // it stayed that rank's own
 		}
 		p = &Proposal{Mechanism: knowledge.NonFiniteLoss, Class: Degraded, Direct: true, Base: 0.9,
-			Why:       "the per-rank tables show where it appeared first: the other ranks' values at that step are fine",
+			Why:       "the per-rank tables show where it appeared first: the other ranks' values at that step are normal",
 			Plausible: fmt.Sprintf("the numbers had already gone bad (%s:%d); nothing links that to how the job ended", o.First.File, o.First.At.Line)}
 	}
 	p.Ranks = []int{o.First.Rank}
@@ -40,7 +40,7 @@ func OriginFinding(f *resolve.Facts, o *numbers.Origin) incident.Finding {
 	if len(o.Later) > 0 {
 		text += fmt.Sprintf("; %s followed, rank %d at step %d", plural(len(o.Later), "rank", "ranks"), o.Later[0].Rank, o.Later[0].Step)
 		if axis, members, ok := followed(f.Tabled, o); ok {
-			text += fmt.Sprintf(", and those that followed first are of its %s-parallel group (%s)", numbers.AxisNames[axis], rankWords(members))
+			text += fmt.Sprintf(", and the first to follow are in its %s-parallel group (%s)", numbers.AxisNames[axis], rankWords(members))
 		}
 		ev = append(ev, PointEvidence(o.Later[0]))
 	}
@@ -66,7 +66,7 @@ func SplitWhere(t *resolve.Tabled, s *numbers.Split) string {
 		return ""
 	}
 	if axis, ok := t.GroupOf(oddRanks(s)); ok {
-		return fmt.Sprintf("; those that differ are one %s-parallel group", numbers.AxisNames[axis])
+		return fmt.Sprintf("; the ranks that differ form one %s-parallel group", numbers.AxisNames[axis])
 	}
 	return ""
 }

@@ -71,7 +71,7 @@ func (g *seenGPU) slowed(all []seenGPU) *slowedGPU {
 			continue
 		}
 		if middle := others[(len(others)-1)/2]; v.N > 0 && float64(v.N) < l.share*float64(middle) {
-			return g.as(fmt.Sprintf("%s: %d, the median of %d GPUs is %d", l.key, v.N, len(others), middle), v)
+			return g.as(fmt.Sprintf("%s: %d; the median of %d GPUs is %d", l.key, v.N, len(others), middle), v)
 		}
 	}
 	return nil

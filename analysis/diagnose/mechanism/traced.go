@@ -96,7 +96,7 @@ func heldInTrace(f *resolve.Facts, slug knowledge.Slug, list []trace.Held) *Prop
 	if h.N < len(c.Steps) {
 		p.Summary = strings.Replace(p.Summary, "in every step", "in most steps", 1)
 	}
-	p.Why = fmt.Sprintf("profiler traces from %d ranks: in %d of %d steps its own work takes ×%.2f as long as its peers' (median), and the collectives they wait in are short on it", len(c.Ranks), h.N, len(c.Steps), h.Ratio)
+	p.Why = fmt.Sprintf("profiler traces from %d ranks: in %d of %d steps its own work takes %.2f× as long as its peers' (median), and the collectives they wait in are short on it", len(c.Ranks), h.N, len(c.Steps), h.Ratio)
 	for i := range list[:min(len(list), 3)] {
 		p.For = append(p.For, HeldFindings(f, &list[i])...)
 	}
@@ -110,7 +110,7 @@ func HeldFindings(f *resolve.Facts, h *trace.Held) []incident.Finding {
 	out := []incident.Finding{finding(fmt.Sprintf("%s (number %d of ProfilerStep#%d) took %s on rank %d and %s on rank %d: rank %d waited in it for rank %d", w.Op, w.Nth, w.Step, nanos(w.MyCall.Dur), h.Rank,
 		nanos(w.TheirCall.Dur), w.Peer, w.Peer, h.Rank), append(append(my, their...), ratio(my, their)...)...)}
 	if w.Mine.At.Known() && w.Theirs.At.Known() {
-		out = append(out, finding(fmt.Sprintf("in ProfilerStep#%d rank %d waited in collectives for %s of %s, rank %d for %s of %s", w.Step, h.Rank, nanos(w.Mine.Exposed), nanos(w.Mine.Dur),
+		out = append(out, finding(fmt.Sprintf("in ProfilerStep#%d, rank %d waited in collectives for %s of %s, and rank %d for %s of %s", w.Step, h.Rank, nanos(w.Mine.Exposed), nanos(w.Mine.Dur),
 			w.Peer, nanos(w.Theirs.Exposed), nanos(w.Theirs.Dur)), append(callEvidence(w.Mine.File, w.Mine.At), callEvidence(w.Theirs.File, w.Theirs.At)...)...))
 	}
 	return out
@@ -123,7 +123,7 @@ func loadFinding(_ *resolve.Facts, h *trace.Held) incident.Finding {
 	if w.Theirs.LoaderAt.Known() {
 		ev = append(ev, callEvidence(w.Theirs.File, w.Theirs.LoaderAt)...)
 	}
-	return finding(fmt.Sprintf("in ProfilerStep#%d rank %d waited %s for its data, rank %d %s", w.Step, h.Rank, nanos(w.Mine.Loader), w.Peer, nanos(w.Theirs.Loader)), ev...)
+	return finding(fmt.Sprintf("in ProfilerStep#%d, rank %d waited %s for its data, and rank %d %s", w.Step, h.Rank, nanos(w.Mine.Loader), w.Peer, nanos(w.Theirs.Loader)), ev...)
 }
 
 // allLoading: the steps in the trace are as long as the slow ones in the log, and without what they wait for data they would be as

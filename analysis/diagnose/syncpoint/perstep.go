@@ -61,7 +61,7 @@ func perStep(f *resolve.Facts, g *resolve.Group) (out rate, why string, ok bool)
 	case lows.low > highs.high:
 		return rate{}, "the number changes from step to step", false
 	case lows.low < highs.high:
-		return rate{}, fmt.Sprintf("samples leave %d to %d", lows.low, highs.high), false
+		return rate{}, fmt.Sprintf("the samples allow %d to %d", lows.low, highs.high), false
 	case lows.low < 1:
 		return rate{}, "not every step has one", false
 	}
