@@ -30,7 +30,7 @@ func artifactViews(all []incident.Artifact) []artifactView {
 		}
 		v.From = strings.Join(names, ", ")
 		if len(a.Findings) == 0 {
-			v.Findings = []linkView{{Statement: "Nothing unusual found in it, given what else was read from this job."}}
+			v.Findings = []linkView{{Statement: "Nothing unusual in it, judging by this job's other files."}}
 		}
 		for _, f := range a.Findings {
 			v.Findings = append(v.Findings, linkView{Statement: sentence(capital(f.Statement)), Proofs: proofs(f.Evidence)})

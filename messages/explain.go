@@ -98,7 +98,7 @@ var roleTexts = map[knowledge.Role]string{
 }
 
 // directText is for a line that settles the matter by itself.
-const directText = "A cause: this line alone is proof for the rank or node that wrote it."
+const directText = "A cause: this line alone is proof against the rank or node that wrote it."
 
 // partText is for half a line: the other half may say otherwise.
 const partText = "Can't tell from part of a line: paste the whole line."

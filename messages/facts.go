@@ -309,7 +309,7 @@ func facts(r *incident.Report) []pair {
 func phaseText(p string) string {
 	switch p {
 	case "init":
-		return "start-up, before the first step"
+		return "startup, before the first step"
 	case "first-step":
 		return "the first step"
 	case "checkpoint":

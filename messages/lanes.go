@@ -56,7 +56,7 @@ var (
 	}
 	markWords = []laneKind{
 		{incident.EventError, "error", false}, {incident.EventTimeout, "timeout", false}, {incident.EventExit, "process exit", false}, {incident.EventEnd, "ended by the scheduler", false},
-		{incident.EventStep, "last step", false}, {incident.EventSave, "checkpoint", false}, {incident.EventLast, "last line", false}, {incident.EventWait, "wait begins", false}, {incident.EventTold, "told of the timeout", false},
+		{incident.EventStep, "last step", false}, {incident.EventSave, "checkpoint", false}, {incident.EventLast, "last line", false}, {incident.EventWait, "wait begins", false}, {incident.EventTold, "notified of the timeout", false},
 	}
 )
 

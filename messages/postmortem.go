@@ -309,7 +309,7 @@ func (p *postmortem) roots(v *view, s Story) {
 		p.Roots = append(p.Roots, pair{"Tested", sentence(flat(t))})
 	}
 	if s.Cause != "" {
-		p.Roots = append(p.Roots, pair{"Cause on closing", sentence(flat(s.Cause)) + by(s)})
+		p.Roots = append(p.Roots, pair{"Cause given at closing", sentence(flat(s.Cause)) + by(s)})
 	}
 	if s.Fix != "" {
 		p.Roots = append(p.Roots, pair{"What fixed it", sentence(flat(s.Fix)) + by(s)})
@@ -427,7 +427,7 @@ func Postmortem(w io.Writer, r *incident.Report, s Story) error {
 	for _, part := range []struct {
 		name string
 		list []string
-	}{{"What went well", p.Well}, {"What went badly", p.Badly}} {
+	}{{"What went well", p.Well}, {"What went wrong", p.Badly}} {
 		if len(part.list) == 0 {
 			continue
 		}

@@ -96,7 +96,7 @@ func SetupView(private string, clusters, templates []string, job string) blockki
 		names = append(names, line(t))
 	}
 	groups := []blockkit.Blocks{
-		says("Where do your team's jobs write their logs? I'll try the pattern on a finished job and save it for this channel if it finds all its logs."),
+		says("Where do your team's jobs write their logs? I'll try the pattern on a finished job. If it finds all of that job's logs, I'll save it for this channel."),
 		ask(FieldTemplates, "Log file patterns, one per line", "As in srun --error: %j job ID, %n node number, %N node name, %t task, %x job name, %u user. Also {user}, {account}, {workdir}. "+
 			"Relative to the folders I can read, or absolute.", false,
 			blockkit.PlainTextInput{ActionID: FieldValue, Multiline: true, MaxLength: 2000, Placeholder: blockkit.Plain("{user}/logs/error-%j-%n.err"), InitialValue: blockkit.Clip(strings.Join(names, "\n"), 2000)}),

@@ -28,7 +28,7 @@ func withDaemons() *incident.Report {
 				event("ready", "ready to serve", "background", "2026-11-20T22:00:01.000000", 1, ptr(1)),
 			},
 			Stalls: []incident.StorageStall{{From: "2026-11-20T23:16:44.000000", To: "2026-11-20T23:26:49.000000", Text: "it received nothing", InWindow: ptr(true), Evidence: []incident.Evidence{quote}}},
-		}, {Name: "a daemon that is not named"}}}
+		}, {Name: "an unnamed daemon"}}}
 	return r
 }
 

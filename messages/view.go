@@ -264,11 +264,11 @@ func predicateText(p *incident.Predicate) string {
 func formulaText(f string) string {
 	switch f {
 	case "time-minus-ms":
-		return "time of the line − its milliseconds"
+		return "line's timestamp − its duration in milliseconds"
 	case "ratio":
-		return "the later over the earlier"
+		return "later value ÷ earlier value"
 	case "missing":
-		return "expected, not there"
+		return "expected but absent"
 	}
 	return f
 }

@@ -171,7 +171,7 @@ func reason(old, now *incident.Report, news []News) (string, []incident.Evidence
 	if gone := without(now.Coverage.NodesMissing, old.Coverage.NodesMissing); len(gone) > 0 {
 		return "now known to be missing: the logs of " + strings.Join(gone, ", ") + " ", nil
 	}
-	return fmt.Sprintf("read %d files and %d ranks; before, %d files and %d ranks",
+	return fmt.Sprintf("read %d files and %d ranks (previously %d files and %d ranks)",
 		now.Coverage.Files, now.Coverage.RanksSeen, old.Coverage.Files, old.Coverage.RanksSeen), nil
 }
 

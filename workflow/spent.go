@@ -86,7 +86,7 @@ func (w *Work) tell(s *messages.Story) {
 	}
 	for _, c := range w.Causes {
 		if c.By != "" {
-			s.Tests = append(s.Tests, redact.String(fmt.Sprintf("%s: %s, said by %s. %s", c.Title, c.State, c.By, c.Text)))
+			s.Tests = append(s.Tests, redact.String(fmt.Sprintf("%s: %s, according to %s. %s", c.Title, c.State, c.By, c.Text)))
 		}
 	}
 }

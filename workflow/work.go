@@ -132,7 +132,7 @@ func (w *Work) Tested(r *incident.Report, n int, c Cause) *incident.Revision {
 	if now == w.Narrowed {
 		return nil
 	}
-	rev := &incident.Revision{Was: w.said(r, w.Narrowed), Now: w.said(r, now), Because: fmt.Sprintf("a test by a person %s this: %s", verbs[c.State], c.Title)}
+	rev := &incident.Revision{Was: w.said(r, w.Narrowed), Now: w.said(r, now), Because: fmt.Sprintf("a test that people ran %s this: %s", verbs[c.State], c.Title)}
 	if c.Text != "" {
 		rev.Because += " (" + c.Text + ")"
 	}

@@ -393,7 +393,7 @@ func within(path, folder string) bool {
 func (a *act) startView(ctx context.Context) (blockkit.View, error) {
 	recent, err := a.recent(ctx)
 	if err != nil {
-		a.Log.Warn("the recent jobs of a user are not known", "error", err)
+		a.Log.Warn("the user's recent jobs are unknown", "error", err)
 	}
 	return messages.StartView(a.in.Channel, a.rule.Clusters, recent, ""), nil
 }

@@ -293,7 +293,7 @@ var texts = map[situation]string{
 	isolateNoTest:   "There is no test %s in this search.",
 	isolateOutcome:  "I can't read %s. Write `1a=pass`, `1a=fail` or `1a=void`, or the number of the job that ran the test.",
 	isolateJobOpen:  "I can't tell yet how job %s ended. Write `%s=pass` or `fail` yourself.",
-	isolateNoted:    "Noted: %s. What to run next is in the thread, once every test of the round has an outcome.",
+	isolateNoted:    "Noted: %s. Once every test of the round has a result, I'll post in the thread what to run next.",
 	fixElsewhere:    "Job %s is under investigation in another channel, so I can't compare it here.",
 	workShown:       "The open work is in the thread of %s.",
 	workWhat:        "I can't read that. Write `%[1]s work %[2]s` to list the work, then name an item: `h1 supports`, `w4 because …`, `a2 me 2026-12-01`, `a2 done`, or `add …`.",
@@ -306,7 +306,7 @@ var texts = map[situation]string{
 	workLast:        "Noted as your answer to w%d. Every why has an answer; `postmortem %s` shows them.",
 	workTask:        "Noted. a%d: %s.",
 	workDay:         "%s isn't a day. Write it as 2026-12-01.",
-	workFoot:        "Write `%[1]s work %[2]s` and what you did: `h1 contradicts …`, `w4 because …`, `a2 me 2026-12-01`, `a2 done`, `add …`. On its day I remind the owner.",
+	workFoot:        "Write `%[1]s work %[2]s` and what you did: `h1 contradicts …`, `w4 because …`, `a2 me 2026-12-01`, `a2 done`, `add …`. I'll remind the owner on the due date.",
 	postmortemMade:  "The post-mortem for %s is in its thread, where you can read and edit it.",
 	postmortemNone:  "%s has no report yet. Try again once it has a verdict.",
 	skipped:         "Continuing without the storage logs. The report will say that storage was not examined.",
@@ -314,7 +314,7 @@ var texts = map[situation]string{
 	leftNext:        "Noted. I'll continue without it and ask for the next best thing in the thread.",
 	disputed:        "Noted: the verdict is now marked as disputed, and your reason is saved. The advice stays visible.",
 	disputeUpheld:   "The dispute is withdrawn; the verdict stands.",
-	closedNow:       "Closed. Thanks: the true cause is kept with the case and counted in `status`.",
+	closedNow:       "Closed. Thanks: the true cause is saved with the case and counted in `status`.",
 	wrongState:      "That isn't possible right now: I'm %s.",
 	staleClick:      "%s already answered that at %s. Nothing changed.",
 	staleQuestion:   "That question is already closed. Nothing changed.",
@@ -387,9 +387,9 @@ var texts = map[situation]string{
 	watchAllPaused: "But %s paused the watch on all clusters, and that pause is still in effect.",
 	watchNotPaused: "%s isn't paused individually. Use `watch resume` without a name to lift a pause on everything.",
 	watchRests:     "%s: paused by %s %s ago.",
-	watchNever:     "%s: watched, not asked yet.",
+	watchNever:     "%s: watched, not queried yet.",
 	watchFails:     "%s: no list of ended jobs for %s: %s. Nothing is lost: I'll catch up when it answers.",
-	watchWorks:     "%s: watched, asked %s ago.",
+	watchWorks:     "%s: watched, queried %s ago.",
 	watchNothing:   "Nothing is watched for this channel. An administrator can configure a watch.",
 	watchDigest:    "%s waiting for the digest; `%s digest` shows them now.",
 	watchMuted:     "Muted: jobs named %s, by %s.",
@@ -404,7 +404,7 @@ var texts = map[situation]string{
 	setupTried:     "Your pattern found these logs for job %s on %s:",
 	setupSaved:     "*Saved for this channel.* From now on I'll also look for logs on %s there, after the paths in the job's script and before those in the configuration. See `%s setup show`.",
 	setupUnproven:  "*Not saved*, because some logs were not found. Change it with `%s setup`, or save it anyway.",
-	setupAnyway:    "Saved for this channel. Where it finds nothing, I'll look for logs on %s as before. See `%s setup show`.",
+	setupAnyway:    "Saved for this channel. If nothing is found there, I'll look for logs on %s as before. See `%s setup show`.",
 	setupStale:     "That isn't what you tested last. Test it again with `%s setup`.",
 	setupIs:        "On %s: %s, set by %s on %s (UTC); %s.",
 	setupOrder:     "I look there after any path you give and the paths in the job's script, and before those in the configuration. Change it with `%[1]s setup`; remove it with `%[1]s setup clear`.",
@@ -423,8 +423,8 @@ var texts = map[situation]string{
 	threadExpired:    "%s, no logs arrived in time, so I stopped. Send them whenever you have them and I'll continue from here.",
 	threadDue:        "%s, a%d was due on %[4]s: %[3]s Tick it with `work %[5]s a%[2]d done`.",
 	threadFixBegun:   "%s says it's fixed. I'm waiting for the next run of this job to prove it.",
-	threadFixNext:    "Job %s (%s) is the next run of this job. When its report is ready, I compare it with this one.",
-	threadFixClaimed: "%s named job %s as the run with the fix (%s). When its report is ready, I compare it with this one.",
+	threadFixNext:    "Job %s (%s) is the next run of this job. When its report is ready, I'll compare it with this one.",
+	threadFixClaimed: "%s named job %s as the run with the fix (%s). When its report is ready, I'll compare it with this one.",
 	threadDisputed:   "%s disputes this verdict. The advice above stays for reference; both opinions are listed here.",
 	threadActing:     "%s: you may already have acted on the earlier verdict.",
 	noteClosed:       "Closed: %s.",
@@ -450,14 +450,14 @@ func say(s situation, args ...any) string { return fill(marked(texts[s]), args..
 
 // Reasons of refusals, for the audit trail.
 const (
-	refusedExternal = "a person of another organization"
+	refusedExternal = "someone from another organization"
 	refusedDirect   = "direct messages are off"
-	refusedChannel  = "the channel is connected to no cluster"
+	refusedChannel  = "the channel isn't connected to a cluster"
 	refusedShared   = "people from another organization are in the channel"
 	refusedReadOnly = "the channel is read-only"
-	refusedCluster  = "the cluster is not for this channel"
-	refusedPath     = "a path outside the folders of the channel"
-	refusedPerson   = "neither the person who asked nor a trusted one"
+	refusedCluster  = "the cluster isn't available in this channel"
+	refusedPath     = "a path outside the channel's folders"
+	refusedPerson   = "neither the requester nor a trusted user"
 	refusedAdmin    = "not an administrator"
-	refusedCase     = "an investigation of another channel"
+	refusedCase     = "an investigation from another channel"
 )

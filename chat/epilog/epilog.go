@@ -58,7 +58,7 @@ type Handler struct {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		http.Error(w, "only POST", http.StatusMethodNotAllowed)
+		http.Error(w, "use POST", http.StatusMethodNotAllowed)
 		return
 	}
 	cluster := strings.TrimPrefix(r.URL.Path, Path)
@@ -75,7 +75,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	now := h.Now()
 	if secret := h.Secrets[cluster]; secret == "" || !allowed(secret, r.Header, body, now) {
-		h.Log.Warn("a call of a cluster was refused: its secret is wrong, or the cluster has none")
+		h.Log.Warn("a cluster's call was refused: its secret is wrong, or none is configured")
 		http.Error(w, http.StatusText(http.StatusUnauthorized), http.StatusUnauthorized)
 		return
 	}
@@ -86,7 +86,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	run, ok := runOf(form)
 	if !ok {
-		http.Error(w, "SLURM_JOB_ID is missing or no number", http.StatusBadRequest)
+		http.Error(w, "SLURM_JOB_ID is missing or not a number", http.StatusBadRequest)
 		return
 	}
 	if endedWell(form) {
@@ -94,8 +94,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if _, err := h.Enqueue(r.Context(), h.Nudge(cluster, run, now)); err != nil {
-		h.Log.Error("the call of a cluster could not be kept", "cluster", cluster, "error", err)
-		http.Error(w, "not kept; the next question to the accounting finds the job all the same", http.StatusServiceUnavailable)
+		h.Log.Error("could not store a cluster's call", "cluster", cluster, "error", err)
+		http.Error(w, "not stored; the next accounting query finds the job anyway", http.StatusServiceUnavailable)
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)

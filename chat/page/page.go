@@ -59,13 +59,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head.Set("X-Robots-Tag", "noindex, nofollow")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		head.Set("Allow", "GET, HEAD")
-		http.Error(w, "only GET", http.StatusMethodNotAllowed)
+		http.Error(w, "use GET", http.StatusMethodNotAllowed)
 		return
 	}
 	id, given, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, Path), "/")
 	inv, err := h.Load(r.Context(), id)
 	if err != nil && !errors.Is(err, workflow.ErrUnknown) {
-		h.Log.Error("a page of a case cannot be served", "error", err)
+		h.Log.Error("a case page cannot be served", "error", err)
 		http.Error(w, "This case can't be read right now. Try again later.", http.StatusServiceUnavailable)
 		return
 	}
@@ -79,7 +79,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var text bytes.Buffer
 	if err := messages.HTML(&text, inv.Report, messages.Extras{}); err != nil {
-		h.Log.Error("a page of a case cannot be made", "case", inv.ID, "error", err)
+		h.Log.Error("a case page cannot be created", "case", inv.ID, "error", err)
 		http.Error(w, "The page can't be created.", http.StatusInternalServerError)
 		return
 	}

@@ -61,7 +61,7 @@ func NewClient(cfg Config, m *Metrics, log *slog.Logger, now func() time.Time) (
 	}
 	base, err := url.Parse(cfg.APIURL)
 	if err != nil || base.Host == "" || !strings.HasSuffix(base.Path, "/") {
-		return nil, fmt.Errorf("the address of Slack's Web API, %q, is not a URL that ends with a slash", cfg.APIURL)
+		return nil, fmt.Errorf("the Slack Web API address %q is not a URL ending with a slash", cfg.APIURL)
 	}
 	if now == nil {
 		now = time.Now
@@ -209,7 +209,7 @@ func (c *Client) do(req *http.Request, method string, out any) (http.Header, err
 	}
 	if out != nil {
 		if err := json.Unmarshal(body, out); err != nil {
-			return resp.Header, &UnclearError{method, fmt.Errorf("the answer has another form: %w", notes(err))}
+			return resp.Header, &UnclearError{method, fmt.Errorf("the answer has an unexpected format: %w", notes(err))}
 		}
 	}
 	return resp.Header, nil

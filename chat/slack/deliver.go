@@ -157,7 +157,7 @@ func (s *Sender) attempt(ctx context.Context, p workflow.Post, at place, f *form
 		c, ok := f.next(s.Metrics)
 		if !ok {
 			if refused == nil {
-				refused = &APIError{Method: string(p.Kind), Code: "no_text", Messages: []string{"there is nothing in it that could be posted"}}
+				refused = &APIError{Method: string(p.Kind), Code: "no_text", Messages: []string{"it has no content to post"}}
 			}
 			return result{}, refused
 		}
@@ -165,7 +165,7 @@ func (s *Sender) attempt(ctx context.Context, p workflow.Post, at place, f *form
 		if err == nil || !badForm(err) {
 			return r, err
 		}
-		s.Log.Warn("Slack refused the form of a post; a simpler one is tried", "post", p.ID, "kind", p.Kind, "err", err)
+		s.Log.Warn("Slack refused a post's layout; trying a simpler one", "post", p.ID, "kind", p.Kind, "err", err)
 		f.refused(err)
 		refused = err
 	}
@@ -314,7 +314,7 @@ func (s *Sender) after(ctx context.Context, p workflow.Post, r result, err error
 		s.count(p, "retried")
 		s.putBack(ctx, p, backoff(p.Attempts), err.Error(), false)
 	case locked[c]:
-		s.Log.Error("Slack does not let the bot post, and nothing but a person can fix that; the post waits", "post", p.ID, "err", err)
+		s.Log.Error("Slack doesn't let the bot post, and only a person can fix that; the post waits", "post", p.ID, "err", err)
 		s.count(p, "locked")
 		s.putBack(ctx, p, max(time.Minute, backoff(p.Attempts)), err.Error(), false)
 	default:
@@ -373,10 +373,10 @@ func (s *Sender) record(ctx context.Context, p workflow.Post, fate string, write
 			return
 		}
 		if errors.Is(err, workflow.ErrLost) {
-			s.Log.Warn("a post was taken over by somebody else", "post", p.ID, "fate", fate)
+			s.Log.Warn("another process took over a post", "post", p.ID, "fate", fate)
 			return
 		}
-		s.Log.Error("noting what became of a post", "post", p.ID, "fate", fate, "err", err)
+		s.Log.Error("recording what became of a post", "post", p.ID, "fate", fate, "err", err)
 		if s.Sleep(ctx, min(time.Second<<min(n, 5), 5*time.Second)) != nil {
 			return // stopped: the next start settles it
 		}

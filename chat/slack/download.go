@@ -37,7 +37,7 @@ func (c *Client) Download(ctx context.Context, f chat.File, path string, limit i
 		return errors.New("its address is not one of Slack's, so the token is not sent there")
 	}
 	if limit >= 0 && f.Bytes > limit {
-		return fmt.Errorf("it has %d bytes, more than the %d that are allowed", f.Bytes, limit)
+		return fmt.Errorf("it has %d bytes, more than the limit of %d", f.Bytes, limit)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *Client) Download(ctx context.Context, f chat.File, path string, limit i
 	case signIn(resp, f.Name):
 		return errors.New("Slack sent its sign-in page instead: the app lacks the scope files:read") //nolint:staticcheck // a name
 	case limit >= 0 && resp.ContentLength > limit:
-		return fmt.Errorf("it has %d bytes, more than the %d that are allowed", resp.ContentLength, limit)
+		return fmt.Errorf("it has %d bytes, more than the limit of %d", resp.ContentLength, limit)
 	}
 	return writeFile(path, resp.Body, limit)
 }
@@ -84,7 +84,7 @@ func writeFile(path string, r io.Reader, limit int64) error {
 	}
 	n, err := io.Copy(workflow.Keeping(tmp), r)
 	if err == nil && limit >= 0 && n > limit {
-		err = fmt.Errorf("it has more than the %d bytes that are allowed", limit)
+		err = fmt.Errorf("it exceeds the limit of %d bytes", limit)
 	}
 	if closed := tmp.Close(); err == nil {
 		err = workflow.NotKept(closed)

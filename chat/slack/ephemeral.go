@@ -51,10 +51,10 @@ func (s *Sender) whisper(ctx context.Context, p workflow.Post, at place, c conte
 		if errors.As(err, &unclear) || errors.As(err, &limited) {
 			return result{}, err
 		}
-		s.Log.Debug("a response_url did not work; the answer goes through the channel", "err", err)
+		s.Log.Debug("a response_url did not work; answering through the channel instead", "err", err)
 	}
 	if p.User == "" || at.channel == "" {
-		return result{}, &APIError{Method: "response_url", Code: "user_not_found", Messages: []string{"the response_url is used up, and the post names nobody else to tell"}}
+		return result{}, &APIError{Method: "response_url", Code: "user_not_found", Messages: []string{"the response_url is used up, and the post names no one else to tell"}}
 	}
 	args := c.args(at)
 	args.Set("user", p.User)

@@ -267,7 +267,7 @@ func (s *Sender) removeFiles(ctx context.Context, at place) error {
 		return err
 	}
 	stay := &APIError{Method: "files.delete", Code: "files_stay",
-		Messages: []string{"the message was removed, its files were not: the app may not read the channel to learn which they are. Delete them in Slack's file browser"}}
+		Messages: []string{"the message was removed, but not its files: the app may not read the channel to find them. Delete them in Slack's file browser"}}
 	if !s.mayRead() {
 		return stay
 	}

@@ -141,7 +141,7 @@ func (b *Inbox) take(ctx context.Context, kind string, raw []byte, received time
 func (b *Inbox) store(ctx context.Context, a act) error {
 	payload, err := json.Marshal(a.in)
 	if err != nil { // cannot happen: an Inbound is strings, numbers and times
-		b.Log.Error("writing down what a person did", "key", a.in.Key, "err", err)
+		b.Log.Error("recording what a person did", "key", a.in.Key, "err", err)
 		return err
 	}
 	if len(a.secrets) > 0 {
@@ -185,7 +185,7 @@ func (b *Inbox) enqueue(ctx context.Context, job workflow.Job) (added int, err e
 	case r := <-done:
 		return r.added, r.err
 	case <-ctx.Done():
-		return 0, fmt.Errorf("the store does not answer: %w", ctx.Err())
+		return 0, fmt.Errorf("the store is not responding: %w", ctx.Err())
 	}
 }
 

@@ -70,7 +70,7 @@ func parse(kind string, raw []byte, h home, now time.Time) (act, error) {
 	}
 	a.in.At = now
 	if a.ignored == "" && a.challenge == "" && (a.in.User == "" || strings.HasSuffix(a.in.Key, ":")) {
-		return act{}, fmt.Errorf("%w: no user or nothing to know it again by", errPayload)
+		return act{}, fmt.Errorf("%w: no user, or nothing to recognize it by", errPayload)
 	}
 	return a, nil
 }
@@ -268,7 +268,7 @@ func parseInteraction(raw []byte, h home) (act, error) {
 	switch p.Type {
 	case "block_actions":
 		if len(p.Actions) == 0 {
-			return act{}, fmt.Errorf("%w: a click on nothing", errPayload)
+			return act{}, fmt.Errorf("%w: a click without a target", errPayload)
 		}
 		c := p.Actions[0]
 		a.in.Kind, a.in.Action = chat.Click, c.ID.id()

@@ -73,7 +73,7 @@ func (s *Sender) find(ctx context.Context, p workflow.Post, ids []uploaded) (ts 
 		if err == nil {
 			return ts, known
 		}
-		s.Log.Warn("looking whether a message arrived", "post", p.ID, "err", err)
+		s.Log.Warn("checking whether a message arrived", "post", p.ID, "err", err)
 		// While Slack cannot be reached, nothing could be sent either.
 		if code(err) != "" || n >= maxLooks || s.Sleep(ctx, backoff(n)) != nil {
 			return "", false

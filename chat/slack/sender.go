@@ -113,7 +113,7 @@ func (s *Sender) Run(ctx context.Context) error {
 func (s *Sender) settle(ctx, hard context.Context) {
 	posts, err := s.Outbox.Unsettled(ctx)
 	for ; err != nil; posts, err = s.Outbox.Unsettled(ctx) {
-		s.Log.Error("reading which posts a crash left open", "err", err)
+		s.Log.Error("finding the posts a crash left open", "err", err)
 		if s.Sleep(ctx, pollEvery) != nil {
 			return // stopped; nothing was done
 		}

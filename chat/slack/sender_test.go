@@ -488,7 +488,7 @@ func TestRemovingAMessageRemovesItsFiles(t *testing.T) {
 		if may && (left != 0 || len(g.refused) != 0) {
 			t.Errorf("%d files are left, refused %v", left, g.refused)
 		}
-		if !may && (left != 2 || len(g.refused) != 1 || !strings.Contains(g.refused[0], "its files were not")) {
+		if !may && (left != 2 || len(g.refused) != 1 || !strings.Contains(g.refused[0], "not its files")) {
 			t.Errorf("%d files are left, and told %v", left, g.refused)
 		}
 	}

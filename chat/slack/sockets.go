@@ -155,7 +155,7 @@ func (s *Sockets) Run(ctx context.Context) {
 	select {
 	case <-drained:
 	case <-time.After(drainTimeout):
-		s.log.Warn("stopping although some of what came in is not answered; Slack will deliver events again")
+		s.log.Warn("stopping with some events unacknowledged; Slack will deliver them again")
 	}
 	time.Sleep(flushTime) // slack-go writes acknowledgements in the background and does not say when it has
 	cut()
@@ -221,7 +221,7 @@ func (s *Sockets) wait(ctx context.Context, k *socket, err error) {
 	report, fatal := k.err, k.fatal
 	s.mu.Unlock()
 	if fatal {
-		s.log.Error("Slack refuses the connection, which nothing but a person can fix: check the app-level token", "socket", k.n, "why", report)
+		s.log.Error("Slack refuses the connection, and only a person can fix that: check the app-level token", "socket", k.n, "why", report)
 	}
 	if pause <= 0 {
 		return
@@ -243,7 +243,7 @@ func (s *Sockets) event(k *socket, ev socketmode.Event) {
 		var e envelope
 		if err := json.Unmarshal(data.Message, &e); err != nil || e.ID == "" {
 			s.inbox.Metrics.BadMessages.Inc()
-			s.log.Warn("a message of Slack's could not be read", "socket", k.n, "bytes", len(data.Message))
+			s.log.Warn("a message from Slack could not be read", "socket", k.n, "bytes", len(data.Message))
 			return
 		}
 		s.dispatch(k, e, now)
@@ -303,7 +303,7 @@ func (s *Sockets) connecting(k *socket, now time.Time) {
 		return
 	}
 	k.pause = min(maxPause, time.Second<<min(k.refused-3, 10))
-	k.err = "Slack closes the connection at once; perhaps the app has its 10 connections already"
+	k.err = "Slack closes the connection immediately; the app may already have its 10 connections"
 	s.log.Warn(k.err, "socket", k.n, "times", k.refused, "pause", k.pause)
 	k.cancel()
 }
@@ -356,7 +356,7 @@ func (s *Sockets) dispatch(k *socket, e envelope, now time.Time) {
 	default:
 		s.busy.Done()
 		s.inbox.Metrics.Overflow.Inc()
-		s.log.Error("too much is coming in: an envelope was left to Slack to repeat", "type", cut(e.Type, 40))
+		s.log.Error("too many events are coming in: an envelope was left for Slack to redeliver", "type", cut(e.Type, 40))
 	}
 }
 
@@ -371,7 +371,7 @@ func (s *Sockets) answer(ctx context.Context, e envelope) {
 	defer cancel()
 	err := e.from.api.AckCtx(ctx, e.ID, v.body)
 	if err != nil && ctx.Err() == nil { // larger than Slack reads: it would be dropped silently
-		s.log.Error("an acknowledgement was too large and is sent without its content", "err", err)
+		s.log.Error("an acknowledgement was too large and was sent without its content", "err", err)
 		err = e.from.api.AckCtx(ctx, e.ID, nil)
 	}
 	if err != nil {

@@ -118,7 +118,7 @@ func viewJSON(v blockkit.View) (string, error) {
 		return "", fmt.Errorf("writing a window: %w", err)
 	}
 	if problems := blockkit.ValidateView(raw); len(problems) > 0 {
-		return "", fmt.Errorf("the window %q is not one that Slack accepts: %v", v.CallbackID, problems)
+		return "", fmt.Errorf("Slack does not accept the window %q: %v", v.CallbackID, problems)
 	}
 	return string(raw), nil
 }
@@ -131,10 +131,10 @@ func (c *Client) Direct(ctx context.Context, user string) (string, error) {
 		} `json:"channel"`
 	}
 	if err := c.call(ctx, "conversations.open", url.Values{"users": {user}}, &out); err != nil {
-		return "", fmt.Errorf("opening the direct messages with %s: %w", user, err)
+		return "", fmt.Errorf("opening direct messages with %s: %w", user, err)
 	}
 	if out.Channel.ID == "" {
-		return "", fmt.Errorf("opening the direct messages with %s: Slack named no channel", user)
+		return "", fmt.Errorf("opening direct messages with %s: Slack returned no channel", user)
 	}
 	return string(out.Channel.ID), nil
 }
