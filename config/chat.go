@@ -173,7 +173,7 @@ func (c *Config) validateWeb(bad func(path, format string, args ...any)) {
 	u, err := url.Parse(c.Web.URL)
 	plain := err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
 	if !plain || u.Scheme != "https" && u.Scheme != "http" {
-		bad("web.url", "is not a URL such as https://faultline.example.org, without user and query")
+		bad("web.url", "is not a URL such as https://faultline.example.org, without user or query")
 	}
 	if c.Ops.Listen == "" {
 		bad("web.url", "needs ops.listen, which serves the pages")

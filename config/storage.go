@@ -45,7 +45,7 @@ func (a StorageAccess) Untyped() string {
 	if len(a.Allow) > 0 {
 		return ""
 	}
-	return "storage_access.allow is empty: people can't type the address of an AIStore cluster, only choose a configured one or upload its logs"
+	return "storage_access.allow is empty: people can't type an AIStore cluster's address, only choose a configured one or upload its logs"
 }
 
 // HostPattern is host or host:port, for any port or one. A host may begin with "*.", for every name below the rest.

@@ -90,23 +90,23 @@ type Finding struct {
 func (l *Ledger) Check() error {
 	switch {
 	case l.Flaky < 0 || l.Flaky >= 0.4:
-		return fmt.Errorf("a share of wrong outcomes of %g: it must be below 0.4", l.Flaky)
+		return fmt.Errorf("the fraction of wrong outcomes, %g, must be below 0.4", l.Flaky)
 	case l.Groups < 0 || l.Groups > mostGroups || l.Groups == 1:
-		return fmt.Errorf("%d tests side by side: 2 to %d are possible", l.Groups, mostGroups)
+		return fmt.Errorf("%d tests at once: must be 2 to %d", l.Groups, mostGroups)
 	case len(l.Tests) > mostRounds*mostGroups:
-		return fmt.Errorf("a ledger of %d tests: at most %d", len(l.Tests), mostRounds*mostGroups)
+		return fmt.Errorf("the ledger has %d tests: the limit is %d", len(l.Tests), mostRounds*mostGroups)
 	case slices.ContainsFunc(l.Tests, func(t Test) bool { return t.Round < 1 || t.Round > mostRounds }):
-		return fmt.Errorf("a ledger with a round that is not between 1 and %d", mostRounds)
+		return fmt.Errorf("the ledger has a round that is not between 1 and %d", mostRounds)
 	case l.Sizes != nil:
 		return l.Sizes.check()
 	case len(l.Topology) > mostNodes:
-		return fmt.Errorf("%d switches are too many: at most %d", len(l.Topology), mostNodes)
+		return fmt.Errorf("%d switches are too many: the limit is %d", len(l.Topology), mostNodes)
 	case len(l.Nodes) < 2:
 		return errors.New("a search needs at least two nodes")
 	case len(l.Nodes) > mostNodes:
-		return fmt.Errorf("%d nodes are too many: at most %d", len(l.Nodes), mostNodes)
+		return fmt.Errorf("%d nodes are too many: the limit is %d", len(l.Nodes), mostNodes)
 	case !slices.Contains([]Kind{Any, Node, Link, Switch}, l.Kind):
-		return fmt.Errorf("unknown kind of culprit %q: any, node, link or switch", l.Kind)
+		return fmt.Errorf("unknown kind of culprit %q: use any, node, link or switch", l.Kind)
 	case l.Kind == Switch && len(l.Topology) == 0:
 		return errors.New("to look for a switch the topology must be known")
 	}
@@ -138,7 +138,7 @@ func (l *Ledger) Clone() *Ledger {
 // Record writes an outcome down. What was recorded may be corrected.
 func (l *Ledger) Record(id string, o Outcome) error {
 	if !slices.Contains([]Outcome{Pass, Fail, Void}, o) {
-		return fmt.Errorf("unknown outcome %q of test %s: pass, fail or void", o, id)
+		return fmt.Errorf("unknown outcome %q for test %s: use pass, fail or void", o, id)
 	}
 	for i := range l.Tests {
 		if strings.EqualFold(l.Tests[i].ID, id) {

@@ -182,7 +182,7 @@ func (s *search) weigh(tests []Test) error {
 		for _, n := range t.Nodes {
 			i, ok := s.index[n]
 			if !ok {
-				return fmt.Errorf("test %s: %s is none of the nodes", t.ID, n)
+				return fmt.Errorf("test %s: %s isn't one of the nodes", t.ID, n)
 			}
 			of[i] = int8(g)
 		}

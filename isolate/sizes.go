@@ -27,13 +27,13 @@ const mostSizes = 1 << 16
 func (z *Sizes) check() error {
 	switch {
 	case !slices.Contains([]string{GPUs, Batch, Layers}, z.Of):
-		return fmt.Errorf("unknown size %q: gpus, batch or layers", z.Of)
+		return fmt.Errorf("unknown size %q: use gpus, batch or layers", z.Of)
 	case z.Good < 0 || z.Bad <= z.Good:
 		return fmt.Errorf("%d works and %d fails: the failing size must be larger", z.Good, z.Bad)
 	case z.Step < 0:
 		return errors.New("a step below 1")
 	case (z.Bad-z.Good)/max(1, z.Step) > mostSizes:
-		return fmt.Errorf("more than %d sizes between %d and %d: give a step", mostSizes, z.Good, z.Bad)
+		return fmt.Errorf("more than %d sizes between %d and %d: set a step", mostSizes, z.Good, z.Bad)
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func grow(list []Branch, index map[string]int) ([]branch, error) {
 	var below func(b *Branch, depth int) ([]int, error)
 	below = func(b *Branch, depth int) (nodes []int, err error) {
 		if depth > 16 {
-			return nil, fmt.Errorf("switch %s hangs below itself", b.Name)
+			return nil, fmt.Errorf("switch %s is connected below itself", b.Name)
 		}
 		for _, n := range b.Nodes {
 			if i, ok := index[n]; ok {

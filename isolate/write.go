@@ -79,7 +79,7 @@ func (l *Ledger) writeRound(b *strings.Builder, name string, tests []Test) {
 	for _, t := range tests {
 		outcomes = append(outcomes, t.ID+"=pass")
 	}
-	fmt.Fprintf(b, "Then: bot isolate --ledger %s %s   (or fail; void if it could not run; or the file of an nccl-tests run)\n", name, strings.Join(outcomes, " "))
+	fmt.Fprintf(b, "Then: bot isolate --ledger %s %s   (or fail; void if it could not run; or a file with nccl-tests output)\n", name, strings.Join(outcomes, " "))
 }
 
 // Round says in a sentence which round tests are, and about how many follow.
@@ -107,7 +107,7 @@ func (l *Ledger) Meaning(tests []Test) string {
 	case l.Sizes != nil:
 		return fmt.Sprintf("If it passes, it breaks above %d. If it fails, it breaks at %d or below.", tests[0].Size, tests[0].Size)
 	case len(tests) == 1:
-		return "If it fails, the search continues in halves. If it passes, the fault did not show: run it again, or the test doesn't exercise it."
+		return "If it fails, the search continues in halves. If it passes, the fault did not show: run it again, or the test doesn't reproduce it."
 	}
 	ids := make([]string, len(tests))
 	for i, t := range tests {
@@ -134,7 +134,7 @@ func (l *Ledger) Conclude(f *Finding) []Part {
 		return []Part{{Text: strings.TrimSuffix(b.String(), "\n")}}
 	case f.Absent:
 		return []Part{{Text: fmt.Sprintf("The fault did not recur in %s.", rounds(l.Tests))},
-			{Text: "This test doesn't exercise it: use one that is closer to the job (its message sizes,\nduration, or the job itself), or check when it happens."}}
+			{Text: "This test doesn't reproduce it: use one closer to the job (its message sizes,\nduration, or the job itself), or check when it happens."}}
 	case f.Whole:
 		return []Part{{Text: fmt.Sprintf("All %d nodes together fail, but no subset does: no single node or link is at fault.", len(l.Nodes))},
 			{"Search by size instead:", fmt.Sprintf("bot isolate --ledger sizes.json --sizes gpus --good %d --bad %d --gpus %d --test '%s'",
@@ -229,7 +229,7 @@ func Changes(of string, works, fails, perNode int) []string {
 	}
 	out = append(out,
 		fmt.Sprintf("A ring all-reduce takes %d steps instead of %d; one slow link delays every one of them.", 2*(fails-1), 2*(works-1)),
-		fmt.Sprintf("With a fixed global batch, each GPU gets %.0f%% of its earlier share; with a fixed per-GPU batch, the global batch grows %.2f-fold and the learning rate no longer fits.", 100*float64(works)/float64(fails), float64(fails)/float64(works)),
+		fmt.Sprintf("With a fixed global batch, each GPU gets %.0f%% of its earlier share; with a fixed per-GPU batch, the global batch grows %.2f-fold, so the learning rate no longer fits.", 100*float64(works)/float64(fails), float64(fails)/float64(works)),
 		fmt.Sprintf("Group sizes that divide %d may not divide %d: tensor × pipeline × expert parallel.", works, fails),
 		"More processes start together: check open files (ulimit -n), the rendezvous timeout, and the file system they import from.")
 	return out

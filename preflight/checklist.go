@@ -60,15 +60,15 @@ func Checklist(name string) (items []Item, ok bool) {
 var checklists = map[string][]Item{
 	PreTraining: {
 		{ID: "nodes", Text: "Every node passes bot check", Critical: true, check: nodesPass},
-		{ID: "memory-budget", Text: "Parameters, gradients, optimizer and activations fit into the GPU", Critical: true, check: memoryFits},
+		{ID: "memory-budget", Text: "Parameters, gradients, optimizer state and activations fit on the GPU", Critical: true, check: memoryFits},
 		{ID: "small-run", Text: "A run on 1 or 2 GPUs works"},
 		{ID: "data-path", Text: "The data path can be read", check: canRead},
 		{ID: "loader", Text: "Data loading keeps up with training"},
-		{ID: "bandwidth", Text: "The bandwidth between the nodes is measured", check: bandwidthKnown},
+		{ID: "bandwidth", Text: "The bandwidth between the nodes has been measured", check: bandwidthKnown},
 		{ID: "checkpoint", Text: "A checkpoint can be written, and there is room for two", Critical: true, check: canSave},
-		{ID: "restore", Text: "A checkpoint was restored and training went on from it"},
+		{ID: "restore", Text: "A checkpoint was restored and training continued from it"},
 		{ID: "timeout", Text: "The collective timeout is longer than the longest pause, such as a checkpoint", check: timeoutFits},
-		{ID: "debug", Text: "NCCL prints warnings (NCCL_DEBUG) at least at first", check: debugOn},
+		{ID: "debug", Text: "NCCL prints at least warnings (NCCL_DEBUG)", check: debugOn},
 	},
 	ScalingUp: {
 		{ID: "nodes", Text: "Every node passes bot check", Critical: true, check: nodesPass},
@@ -76,15 +76,15 @@ var checklists = map[string][]Item{
 		{ID: "learning-rate", Text: "The learning rate follows the new batch size", Critical: true, check: rateFollows},
 		{ID: "warmup", Text: "Warmup is at least as long as before", check: warmupFollows},
 		{ID: "bubble", Text: "The pipeline has at least 4 micro-batches per stage", check: bubbleSmall},
-		{ID: "stragglers", Text: "Step times are logged per rank, so that a straggler shows"},
+		{ID: "stragglers", Text: "Step times are logged per rank, so a straggler shows"},
 		{ID: "communication", Text: "A profile shows how much communication is exposed"},
-		{ID: "reproduced", Text: "The smaller run is reproduced before it is scaled"},
+		{ID: "reproduced", Text: "The smaller run was reproduced before scaling up"},
 	},
 	LongRun: {
 		{ID: "auto-checkpoint", Text: "Checkpoints are saved automatically", Critical: true},
 		{ID: "alerts", Text: "Someone is alerted when steps stop or slow down"},
 		{ID: "restart", Text: "The job resumes by itself after a failure"},
-		{ID: "capacity", Text: "The checkpoint directory has room for the checkpoints that are kept", Critical: true, check: capacityPlanned},
+		{ID: "capacity", Text: "The checkpoint directory has room for all the checkpoints that are kept", Critical: true, check: capacityPlanned},
 		{ID: "loss-watch", Text: "Loss and gradient norm are monitored"},
 	},
 }
@@ -142,7 +142,7 @@ func canSave(e *Evidence) (State, string) {
 	return dirs(e, true, "name its directory with --write, and its size with --checkpoint", func(d Dir) (State, string) {
 		switch {
 		case e.Wants.Checkpoint == 0:
-			return Open, "written; give the size of a checkpoint with --checkpoint"
+			return Open, "written; give a checkpoint's size with --checkpoint"
 		case d.Free < 2*e.Wants.Checkpoint:
 			return Failed, fmt.Sprintf("%s free, two checkpoints take %s", size(d.Free), size(2*e.Wants.Checkpoint))
 		}
@@ -153,7 +153,7 @@ func canSave(e *Evidence) (State, string) {
 func capacityPlanned(e *Evidence) (State, string) {
 	return dirs(e, true, "name its directory with --write, its size with --checkpoint, and how many are kept with --plan keep=N", func(d Dir) (State, string) {
 		if e.Wants.Checkpoint == 0 || e.Plan.Keep == 0 {
-			return Open, "give the size of a checkpoint with --checkpoint, and how many are kept with --plan keep=N"
+			return Open, "give a checkpoint's size with --checkpoint, and how many are kept with --plan keep=N"
 		}
 		need := int64(e.Plan.Keep+1) * e.Wants.Checkpoint // one more while the newest is written
 		if d.Free < need {
@@ -192,7 +192,7 @@ func bandwidthKnown(e *Evidence) (State, string) {
 		}
 	}
 	if len(rates) == 0 {
-		return Open, "run bot check on all nodes of the job (srun --ntasks-per-node=1)"
+		return Open, "run bot check on all the job's nodes (srun --ntasks-per-node=1)"
 	}
 	slices.Sort(rates)
 	return Passed, fmt.Sprintf("%s/s to %s/s over TCP", size(int64(rates[0])), size(int64(rates[len(rates)-1])))
@@ -211,13 +211,13 @@ func timeoutFits(e *Evidence) (State, string) {
 		}
 	}
 	if slowest == 0 {
-		return Open, "compare it with the time of a checkpoint"
+		return Open, "compare it with the time a checkpoint takes"
 	}
 	state := Passed
 	if slowest > e.Plan.Timeout {
 		state = Failed
 	}
-	return state, fmt.Sprintf("a checkpoint takes about %.0f s at the measured rate, the timeout is %.0f s", slowest, e.Plan.Timeout)
+	return state, fmt.Sprintf("a checkpoint takes about %.0f s at the measured rate; the timeout is %.0f s", slowest, e.Plan.Timeout)
 }
 
 func debugOn(e *Evidence) (State, string) {

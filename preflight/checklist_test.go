@@ -27,7 +27,7 @@ func TestItemsAreTickedByWhatShowsThem(t *testing.T) {
 		"nodes that pass":             {PreTraining, "nodes", Evidence{Nodes: make([]Facts, 4)}, Passed, "4 checked"},
 		"nodes that fail":             {PreTraining, "nodes", Evidence{Findings: []Finding{{Level: Fail, Check: "gpus", Text: "7 of 8"}}}, Failed, "7 of 8"},
 		"no plan":                     {PreTraining, "memory-budget", Evidence{}, Open, "--plan params="},
-		"a state alone that is small": {PreTraining, "memory-budget", Evidence{Plan: plan(t, "params=1e9,gpu-memory=80")}, Open, "for the activations"},
+		"a state alone that is small": {PreTraining, "memory-budget", Evidence{Plan: plan(t, "params=1e9,gpu-memory=80")}, Open, "to include activations"},
 		"a state that is too large":   {PreTraining, "memory-budget", Evidence{Plan: plan(t, "params=7e9,gpu-memory=80")}, Failed, "state 104.3 GiB of 80 GiB"},
 		"the same, sharded": {PreTraining, "memory-budget", Evidence{Plan: plan(t, "params=7e9,gpu-memory=80,zero=1,dp=8", "hidden=4096,layers=32,heads=32,seq=2048,micro=1,flash=1")},
 			Passed, "state 35.9 GiB + activations 8.5 GiB of 80 GiB"},

@@ -148,7 +148,7 @@ func gpus(ctx context.Context, smi string) func(*Facts) {
 	path, err := exec.LookPath(smi)
 	if err != nil {
 		if _, driver := os.Stat("/proc/driver/nvidia/version"); driver == nil {
-			return func(f *Facts) { f.GPUTrouble = "the driver is loaded, and nvidia-smi is not in the path" }
+			return func(f *Facts) { f.GPUTrouble = "the driver is loaded, but nvidia-smi is not on the PATH" }
 		}
 		return func(*Facts) {}
 	}

@@ -31,7 +31,7 @@ func Judge(all []Facts, expected []string, w Wants) []Finding {
 	for i := range all {
 		came[all[i].Node] = true
 		if all[i].Lost {
-			add(all[i].Node, Fail, "network", with("ping -M do -s 1400 ", all[i].Node), "connected, but its first long message did not arrive: the path may lose large packets (MTU)")
+			add(all[i].Node, Fail, "network", with("ping -M do -s 1400 ", all[i].Node), "connected, but its first long message did not arrive: the path may be losing large packets (MTU)")
 			continue
 		}
 		alone(&all[i], w, func(l Level, check, fix, format string, args ...any) {
@@ -83,7 +83,7 @@ func alone(f *Facts, w Wants, add adder) {
 		add(Warn, "/dev/shm", "docker run --shm-size, or remove old segments", "%s of %s free: DataLoader workers need it", size(f.ShmFree), size(f.Shm))
 	}
 	if f.Memory > 2*leastFree && f.Free < leastFree {
-		add(Warn, "memory", "look for processes of an earlier job: ps aux --sort=-rss | head", "%s of %s available", size(f.Free), size(f.Memory))
+		add(Warn, "memory", "look for processes left over from an earlier job: ps aux --sort=-rss | head", "%s of %s available", size(f.Free), size(f.Memory))
 	}
 	for _, p := range f.Ports {
 		if p.State != "ACTIVE" {
@@ -155,7 +155,7 @@ func ofDir(d Dir, w Wants, add adder) {
 	case d.Write && w.Checkpoint > 0 && float64(d.Free) < float64(w.Checkpoint)*(1+leastShare):
 		add(Fail, "directory", with("df -h ", d.Path), "%s free in %s: a checkpoint needs %s", size(d.Free), d.Path, size(w.Checkpoint))
 	case d.Write && d.Rate > 0 && d.Rate < slowWriting:
-		add(Warn, "directory", "", "%s only writes %s/s", d.Path, size(int64(d.Rate)))
+		add(Warn, "directory", "", "%s writes at only %s/s", d.Path, size(int64(d.Rate)))
 	}
 }
 
@@ -344,7 +344,7 @@ func paths(all []Facts, add func(node string, l Level, check, fix, format string
 		}
 		fix := with("ping -M do -s 1400 ", f.To)
 		if f.Broken == "" {
-			fix = "find which end with bot isolate --for link"
+			fix = "find out which end is at fault with bot isolate --for link"
 		}
 		if from, ok := between(i); ok {
 			text += ", and " + all[from].Node + " " + strings.Replace(bad[from], "%s", "it", 1)

@@ -141,7 +141,7 @@ func (m *Meeting) carry(ctx context.Context, guests []*guest, all []Facts, order
 			if i == 0 {
 				d = m.send(ctx, o)
 			} else if err := guests[i-1].do(o, m.Send, &d); err != nil {
-				d = done{Broken: "it no longer responds"}
+				d = done{Broken: "it stopped responding"}
 			}
 			all[i].note(o, d)
 		})
@@ -336,7 +336,7 @@ func (m *Meeting) Join(ctx context.Context, self Facts) (*End, error) {
 	for {
 		var o order
 		if err := in.Decode(&o); err != nil {
-			return nil, fmt.Errorf("the lead at %s let go: %w", m.Addr, err)
+			return nil, fmt.Errorf("the lead at %s closed the connection: %w", m.Addr, err)
 		}
 		if o.End != nil {
 			return o.End, nil
@@ -439,9 +439,9 @@ func (m *Meeting) send(ctx context.Context, o order) done {
 	if d.Over == "" || !errors.Is(err, os.ErrDeadlineExceeded) {
 		return d
 	}
-	d.Broken = "it accepted the connection, and then nothing came through"
+	d.Broken = "it accepted the connection, but then nothing came through"
 	if _, err := m.stream(ctx, o.Addr, 0, segments(smallSegment)); err == nil {
-		d.Broken = fmt.Sprintf("packets of %d bytes get through, and those of %s with an MTU of %d do not: the path has a smaller MTU", smallSegment, d.Over, d.MTU)
+		d.Broken = fmt.Sprintf("packets of %d bytes get through, but those of %s with an MTU of %d do not: the path has a smaller MTU", smallSegment, d.Over, d.MTU)
 	}
 	return d
 }

@@ -53,7 +53,7 @@ func ParsePlan(list []string) (Plan, error) {
 			name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
 			to, ok := fields[name]
 			if !ok {
-				return p, fmt.Errorf("%q is none of %s", name, strings.Join(PlanFields(), ", "))
+				return p, fmt.Errorf("%q is not one of %s", name, strings.Join(PlanFields(), ", "))
 			}
 			v, err := strconv.ParseFloat(value, 64)
 			if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
@@ -127,7 +127,7 @@ func memoryFits(e *Evidence) (State, string) {
 	case state+activations > full*p.GPUMemory*gib:
 		return Failed, text
 	case activations == 0:
-		return Open, text + "; for the activations give hidden, layers, heads, seq and micro"
+		return Open, text + "; to include activations, give hidden, layers, heads, seq and micro"
 	}
 	return Passed, text
 }

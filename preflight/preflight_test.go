@@ -67,7 +67,7 @@ func TestWhatIsWrongIsFoundOnItsNode(t *testing.T) {
 		{"host memory", func(f *Facts) { f.Free = 1 << 30 }, Warn, "1.0 GiB of 1.0 TiB available"},
 		{"a full disk", func(f *Facts) { f.Dirs[0].Free = 1 << 30 }, Fail, "1.0 GiB free in /ckpt: a checkpoint needs 1.0 TiB"},
 		{"a directory that refuses", func(f *Facts) { f.Dirs[0].Trouble = "permission denied" }, Fail, "cannot write /ckpt: permission denied"},
-		{"a slow directory", func(f *Facts) { f.Dirs[0].Rate = 5 << 20 }, Warn, "/ckpt only writes 5.0 MiB/s"},
+		{"a slow directory", func(f *Facts) { f.Dirs[0].Rate = 5 << 20 }, Warn, "/ckpt writes at only 5.0 MiB/s"},
 		{"a name", func(f *Facts) { f.Names = []Lookup{{Name: "cn01", Trouble: "no such host"}} }, Fail, "cn01: no such host"},
 		{"a variable", func(f *Facts) { f.Env["MASTER_ADDR"] = "cn09" }, Fail, "cn09, and cn01 on 3 other nodes"},
 		{"a variable that is missing", func(f *Facts) { delete(f.Env, "WORLD_SIZE") }, Fail, "not set, and 32 on 3 other nodes"},

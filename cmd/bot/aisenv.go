@@ -42,7 +42,7 @@ func storageAccess(endpoint string) (ais.Access, []string, error) {
 		a.Token = config.Secret(token)
 	}
 	if (a.Certificate == nil) != (key == nil) {
-		return ais.Access{}, nil, usage("AIS_CRT and AIS_CRT_KEY belong together: one of them is not set")
+		return ais.Access{}, nil, usage("AIS_CRT and AIS_CRT_KEY must both be set: one is missing")
 	}
 	said, err := trust(&a)
 	if err != nil {
@@ -59,7 +59,7 @@ func trust(a *ais.Access) (said []string, err error) {
 			return nil, err
 		}
 		if a.CA != nil {
-			said = append(said, "AIS_SERVER_CRT names the certificate of a server; I take it for the CA. The variable that clients read is AIS_CLIENT_CA.")
+			said = append(said, "AIS_SERVER_CRT is a server's certificate; I use it as the CA. The variable that clients read is AIS_CLIENT_CA.")
 		}
 	}
 	skip, err := truth("AIS_SKIP_VERIFY_CRT")
@@ -67,10 +67,10 @@ func trust(a *ais.Access) (said []string, err error) {
 	case err != nil:
 		return nil, err
 	case skip && a.CA != nil:
-		said = append(said, "AIS_SKIP_VERIFY_CRT is set, and a CA is stated: the storage's certificate was checked with the CA.")
+		said = append(said, "AIS_SKIP_VERIFY_CRT is set, but so is a CA: the storage's certificate was checked with the CA.")
 	case skip:
 		a.SkipVerify = true
-		said = append(said, "AIS_SKIP_VERIFY_CRT is set: the storage's certificate was not checked, and the server that answered got the token.")
+		said = append(said, "AIS_SKIP_VERIFY_CRT is set: the storage's certificate was not checked, and whatever server answered got the token.")
 	}
 	return said, nil
 }
@@ -86,7 +86,7 @@ func truth(variable string) (bool, error) {
 	}
 	b, err := strconv.ParseBool(value)
 	if err != nil {
-		return false, usage("%s: it is neither true nor false", variable)
+		return false, usage("%s: neither true nor false", variable)
 	}
 	return b, nil
 }

@@ -56,9 +56,9 @@ func TestTheEnvironmentOfTheAISCommandOpensACluster(t *testing.T) {
 		"unchecked is off":          {map[string]string{"AIS_SKIP_VERIFY_CRT": "off", "AIS_CRT": crt, "AIS_CRT_KEY": crtKey}, exitOK, []string{"signed by an unknown authority"}, pulled},
 		"the servers' certificate":  {map[string]string{"AIS_SERVER_CRT": ca, "AIS_CRT": crt, "AIS_CRT_KEY": crtKey}, exitOK, []string{pulled, "AIS_CLIENT_CA"}, ""},
 		"no pair":                   {map[string]string{"AIS_CLIENT_CA": ca}, exitOK, []string{"mutual TLS", "bad value in batch"}, pulled},
-		"half a pair":               {map[string]string{"AIS_CLIENT_CA": ca, "AIS_CRT": crt}, exitUsage, []string{"belong together"}, pulled},
+		"half a pair":               {map[string]string{"AIS_CLIENT_CA": ca, "AIS_CRT": crt}, exitUsage, []string{"must both be set"}, pulled},
 		"a pair that is none":       {map[string]string{"AIS_CLIENT_CA": ca, "AIS_CRT": crt, "AIS_CRT_KEY": ca}, exitOK, []string{"don't match"}, pulled},
-		"neither yes nor no":        {map[string]string{"AIS_SKIP_VERIFY_CRT": "perhaps"}, exitUsage, []string{"AIS_SKIP_VERIFY_CRT: it is neither"}, pulled},
+		"neither yes nor no":        {map[string]string{"AIS_SKIP_VERIFY_CRT": "perhaps"}, exitUsage, []string{"AIS_SKIP_VERIFY_CRT: neither"}, pulled},
 		"a file that is not there":  {map[string]string{"AIS_CRT": filepath.Join(dir, "nowhere"), "AIS_CRT_KEY": crtKey}, exitOK, []string{"AIS_CRT: ", "no such file", "bad value in batch"}, pulled},
 		"a token file that is none": {map[string]string{"AIS_AUTHN_TOKEN_FILE": filepath.Join(dir, "nowhere")}, exitOK, []string{"AIS_AUTHN_TOKEN_FILE: ", "bad value in batch"}, pulled},
 	} {

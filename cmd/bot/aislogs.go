@@ -61,7 +61,7 @@ func (d *diagnosis) storageLogs(ctx context.Context, e env, cfg config.Config, d
 		access, said, err := storageAccess(d.aisEndpoint)
 		var missing *fs.PathError
 		if errors.As(err, &missing) { // the job's own logs are there all the same
-			failed := "The storage's logs were not pulled: " + err.Error() + "."
+			failed := "The storage logs were not fetched: " + err.Error() + "."
 			fmt.Fprintln(e.err, failed)
 			return workflow.Collection{Warnings: []string{failed}}, nil
 		}
@@ -77,7 +77,7 @@ func (d *diagnosis) storageLogs(ctx context.Context, e env, cfg config.Config, d
 			return workflow.Collection{}, ctx.Err()
 		}
 		if err != nil { // the job's own logs are there all the same
-			failed := "The storage's logs could not be pulled: " + err.Error() + "."
+			failed := "The storage logs could not be fetched: " + err.Error() + "."
 			fmt.Fprintln(e.err, failed)
 			return workflow.Collection{Warnings: append(warnings, failed)}, nil //nolint:nilerr // it is said
 		}
@@ -87,7 +87,7 @@ func (d *diagnosis) storageLogs(ctx context.Context, e env, cfg config.Config, d
 	}
 	set, err := fetch.Daemons(ctx, from, filepath.Join(dir, fetch.DaemonDir), fetch.LocalOptions{Unpack: unpack(cfg.Limits)})
 	if err != nil {
-		return workflow.Collection{}, fmt.Errorf("the storage's logs: %w", err)
+		return workflow.Collection{}, fmt.Errorf("the storage logs: %w", err)
 	}
 	return workflow.Collection{Sources: set.Sources, Warnings: append(set.Warnings, warnings...)}, nil
 }
@@ -95,9 +95,9 @@ func (d *diagnosis) storageLogs(ctx context.Context, e env, cfg config.Config, d
 // pullStorage pulls the logs of all daemons into a new directory.
 func pullStorage(ctx context.Context, e env, access ais.Access, dir string) (ais.Pulled, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return ais.Pulled{}, fmt.Errorf("keeping the storage's logs: %w", err)
+		return ais.Pulled{}, fmt.Errorf("storing the storage logs: %w", err)
 	}
-	fmt.Fprintln(e.err, "pulling the logs of the storage's daemons")
+	fmt.Fprintln(e.err, "fetching the storage daemons' logs")
 	return ais.NewClient(config.StorageAccess{}).Pull(ctx, access, dir)
 }
 
@@ -111,7 +111,7 @@ func (t tellsOperator) Fetch(ctx context.Context, inv workflow.Investigation) (w
 	got, err := t.Storage.Fetch(ctx, inv)
 	var own *ais.Error
 	if errors.As(err, &own) && own.Operator() {
-		t.log.Error("a configured access to storage is refused", "kind", string(own.Kind), "err", own.Text)
+		t.log.Error("a configured storage access is refused", "kind", string(own.Kind), "err", own.Text)
 	}
 	return got, err //nolint:wrapcheck // it is for people, as it is
 }

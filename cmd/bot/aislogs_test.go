@@ -76,7 +76,7 @@ func TestTheStoragesLogsStandBesideTheJobs(t *testing.T) {
 		t.Errorf("that an archive is cut is said: %q", with.Warnings)
 	}
 	call(t, "", "diagnose", "--full", "--ais-logs", ais, logs).want(t, 0, "Storage daemons", "is not proven", "target ais-prod-target-12")
-	call(t, "", "diagnose", "--full", "--ais-logs", filepath.Join(dir, "nowhere"), logs).want(t, exitUnreadable, "the storage's logs", "doesn't exist")
+	call(t, "", "diagnose", "--full", "--ais-logs", filepath.Join(dir, "nowhere"), logs).want(t, exitUnreadable, "the storage logs", "doesn't exist")
 }
 
 // A proxy that wants a token and passes on to two targets, of which one is gone.

@@ -13,7 +13,7 @@ func newBackupCommand(e env) *cobra.Command {
 		Short: "back up the store to a file while the bot is running",
 		Long: `
 Takes a consistent copy of the SQLite database into a new file readable only by its owner. The bot can keep running. Files
-beside the database (attachments, uploads, unpacked archives) never change once they are written: copy their folders
+next to the database (attachments, uploads, unpacked archives) never change once written: copy their folders
 after the database, with any tool. A PostgreSQL database is backed up with pg_dump.
 
 Examples:
@@ -33,7 +33,7 @@ Exit code: 0 on success; 1 when the store cannot be copied; 2 on a usage error.`
 			return exitUsage, err
 		}
 		if cfg.Data.Postgres != "" {
-			return exitUsage, usage("the store is a PostgreSQL database: back it up with pg_dump, which needs no pause either")
+			return exitUsage, usage("the store is a PostgreSQL database: back it up with pg_dump, which needs no downtime either")
 		}
 		dir, err := dataDir(cfg)
 		if err != nil {
@@ -43,9 +43,9 @@ Exit code: 0 on success; 1 when the store cannot be copied; 2 on a usage error.`
 			return exitUnreadable, err
 		}
 		if err := opens(ctx, args[0]); err != nil {
-			return exitUnreadable, fmt.Errorf("the copy cannot be used: %w", err)
+			return exitUnreadable, fmt.Errorf("the copy is unusable: %w", err)
 		}
-		fmt.Fprintf(e.out, "%s is a copy of the store; it was opened and is whole. Copy these folders too, now or later:\n", args[0])
+		fmt.Fprintf(e.out, "%s is a copy of the store; it was opened and checked. Copy these folders too, now or later:\n", args[0])
 		for _, name := range []string{"blobs", "uploads", "spool"} {
 			fmt.Fprintf(e.out, "  %s/%s\n", dir, name)
 		}

@@ -25,20 +25,20 @@ func newCheckCommand(e env) *cobra.Command {
 		Use:   "check [flags] [--wrap -- COMMAND...]",
 		Short: "check a job's nodes before training starts",
 		Long: `
-Run it in the batch script before the training, once on each node. Each node checks its GPUs, limits, memory, ports, name resolution and
+Run it in the batch script before training, once on each node. Each node checks its GPUs, limits, memory, ports, name resolution and
 directories, the libraries you name, and whether MASTER_PORT is free. The nodes then compare notes: which are missing, what differs
-(driver, libc, library versions, MTU, variables, number of GPUs), whose clock is off, who can't reach MASTER_PORT, where large packets
-are lost, and which sends at less than half the usual speed, twice. The first node prints the result; all exit with the same code. It only reads, except
+(driver, libc, library versions, MTU, variables, number of GPUs), whose clock is off, which can't reach MASTER_PORT, where large packets
+are lost, and which sent at less than half the usual speed twice. The first node prints the result; all exit with the same code. It only reads, except
 for one temporary file in each --write directory.
 
 Under SLURM it detects the nodes. Otherwise, list all nodes with --nodes and name this one with --node. On a single node there is nothing to wait for.
 
-With --checklist it also goes through a list before the job: pre-training, scaling-up or long-run, or one of your team's own (checklists in
---config). What the nodes, --plan, --write and --checkpoint show is ticked with its proof; the rest is ticked by you with --tick. A critical
-item that is not passed blocks, so it can stand in front of sbatch.
+With --checklist it also goes through a checklist: pre-training, scaling-up or long-run, or one of your team's own (checklists in
+--config). Items that the nodes, --plan, --write and --checkpoint prove are ticked, with the proof; you tick the rest with --tick. An
+unticked critical item blocks, so you can run it before sbatch.
 
-With --wrap it then becomes the training: every task waits for its node's check, and starts the command after -- only if it passed. The
-log is on disk, with job, node, task, time and command, before anything starts, so a crash at startup leaves one. Output still
+With --wrap it then runs the training: every task waits for its node's check, and starts the command after -- only if it passed. The
+log is on disk, with job, node, task, time and command, before anything starts, so even a crash at startup leaves one. Output still
 goes to SLURM too. Signals reach the command once, its exit code is kept (128 + N for signal N, 127 if not found), and bot push runs
 at the end if FAULTLINE_PUSH_TO is set.
 

@@ -186,7 +186,7 @@ func keepHTML(ctx context.Context, store workflow.Store, id, file string) error 
 		return err
 	}
 	if inv.Report == nil {
-		return fmt.Errorf("there is no report to write into %s", file)
+		return fmt.Errorf("there is no report to write to %s", file)
 	}
 	l := look{files: filesOf(inv.Everything())}
 	return writeFile(file, func(w io.Writer) error { return render(w, "html", inv.Report, l) })

@@ -22,13 +22,13 @@ func newDiffCommand(e env) *cobra.Command {
 		Use:   "diff [flags] BEFORE AFTER",
 		Short: "compare two runs of a job: is the failure fixed, is it slower, what changed",
 		Long: `
-Compares a run with the next one: whether the failure came again or the run passed the step at which the first one ended; step time,
-throughput, memory and loss (at equal steps) against the first run; and what changed in nodes, versions and arguments. BEFORE and AFTER are
-each the logs of one run, as for "bot diagnose", or a report that was made of them (bot diagnose --format json). BEFORE may be a history
-(FILE.jsonl, bot diagnose --format history): then it is the newest run of AFTER's name that completed, else the newest.
+Compares a run with a later one: whether it failed again or got past the step where the first run ended; how step time, throughput,
+memory and loss (at the same steps) compare; and what changed in nodes, versions and arguments. BEFORE and AFTER are
+each the logs of one run, as for "bot diagnose", or a report on them (bot diagnose --format json). BEFORE may also be a history
+(FILE.jsonl, bot diagnose --format history): the newest completed run with AFTER's job name is used, or else the newest.
 
-A change counts from 5 % on (memory 10 %) and only beyond the noise of the steps; at least ten steps are needed. Speeds are not compared
-where the number of ranks or the batch is another one.
+A change counts if it is at least 5% (memory: 10%) and larger than the noise between steps; this takes at least ten steps. Speeds are
+compared only if the number of ranks and the batch size are the same.
 
 Examples:
   bot diff logs-4242/ logs-4243/
@@ -36,15 +36,15 @@ Examples:
   bot diff history.jsonl logs-4243/
   bot diff --json report-4242.json report-4243.json
 
-Exit code: 0 = fixed, or no worse; 3 = not fixed, a regression, or not decided; 2 = usage error; 1 = no readable input.`,
+Exit code: 0 = fixed, or no worse; 3 = not fixed, a regression, or undecided; 2 = usage error; 1 = no readable input.`,
 	}
 	fs := cmd.Flags()
 	var c common
 	var asJSON bool
 	c.declare(fs)
 	c.declareKnowledge(fs)
-	fs.IntVar(&c.workers, "workers", 0, "read `N` files at a time; 0 means one per processor. It never changes the report\ne.g. --workers 4")
-	fs.BoolVar(&asJSON, "json", false, "print JSON for programs\ne.g. --json")
+	fs.IntVar(&c.workers, "workers", 0, "read `N` files at a time; 0 means one per CPU. Doesn't affect the report\ne.g. --workers 4")
+	fs.BoolVar(&asJSON, "json", false, "print JSON\ne.g. --json")
 	cmd.RunE = e.does(func(ctx context.Context, e env, paths []string) (int, error) {
 		if len(paths) != 2 {
 			return exitUsage, usage("name two runs, the earlier one first: bot diff logs-4242/ logs-4243/")

@@ -22,9 +22,9 @@ func newEvalCommand(e env) *cobra.Command {
 		Use:   "eval [flags] DIR...",
 		Short: "run cases with known answers and score the results",
 		Long: `
-Diagnoses every case below DIR (a folder with case.json and logs/, and ais-logs/ where the logs
-of the storage's daemons are there) and prints the scoreboard: root rank and node, origin,
-mechanism, size of the answer, coverage, forbidden conclusions, and confidence against outcome.
+Diagnoses every case under DIR (a folder with case.json and logs/, and ais-logs/ if it has storage
+logs) and prints the scoreboard: root rank and node, origin, mechanism, size of the answer,
+coverage, forbidden conclusions, and confidence against outcome.
 
 Examples:
   bot eval corpus/
@@ -32,11 +32,11 @@ Examples:
   bot eval corpus/ --simulated 200 --format markdown > docs/scoreboard.md
   bot eval corpus/ captures/ --simulated 2000 --freeze ../frozen    keep every report, and the cases
   bot eval --against ../frozen --sample                             run them again: what changed?
-  bot eval --blind corpus/ --simulated 200     as if nobody had foreseen the lines that verdicts rest on
+  bot eval --blind corpus/ --simulated 200     as if the lines that verdicts rest on were unknown
   bot eval --drift                             with those lines reworded, over 200 simulated incidents
 
---freeze also takes folders of raw captures, which have no case.json. It copies the logs of all cases: they are as private there as here.
-bench/freeze.sh freezes everything there is, the tables of the engine's tests among it.
+--freeze also takes folders of raw captures, which have no case.json. It copies the logs of all cases; keep the copies as private as the originals.
+bench/freeze.sh freezes everything, including the tables in the engine's tests.
 
 Exit code: 0 on success; 1 when a case cannot be read, or a field is not what was frozen; 2 on a usage error.`,
 	}
@@ -45,17 +45,17 @@ Exit code: 0 on success; 1 when a case cannot be read, or a field is not what wa
 	v.common.declare(fs)
 	fs.IntVar(&v.workers, "workers", 0, "run `N` cases at a time; 0 means one per CPU. Doesn't affect the score\ne.g. --workers 4")
 	fs.StringVar(&v.format, "format", "text", "text, markdown or json (`FORMAT`)\ne.g. --format markdown")
-	fs.BoolVar(&v.failures, "failures", false, "list every case that failed, not only the first\ne.g. --failures")
+	fs.BoolVar(&v.failures, "failures", false, "list every failed case, not just the first\ne.g. --failures")
 	fs.IntVar(&v.simulated, "simulated", 0, "also run `N` simulated incidents, in a temporary directory\ne.g. --simulated 1000")
 	fs.Uint64Var(&v.seed, "seed", 1, "random seed for those, `N`\ne.g. --seed 7")
-	fs.IntVar(&v.line, "line", 0, "simulate only 1 = hangs, 2 = process killers, 3 = data and storage, 4 = numerics and performance or 5 = synchronisation points, 6 = storage with the logs of its daemons; 0 = all that are told by the job's logs (`LINE`)\ne.g. --line 1")
-	fs.StringVar(&v.freeze, "freeze", "", "write the cases and their whole reports to `DIR`, one file for each folder of cases\ne.g. --freeze ../frozen")
-	fs.StringVar(&v.against, "against", "", "run the cases that were frozen in `DIR`, or in one file of it, and list every field of a report that changed\ne.g. --against ../frozen")
-	fs.BoolVar(&v.sample, "sample", false, "with --against: of many cases of one kind only about 200, always the same\ne.g. --sample")
-	fs.StringArrayVar(&v.ignore, "ignore", nil, "with --against: this `FIELD` and what is in it may change; may be repeated\ne.g. --ignore terminal")
-	fs.BoolVar(&v.sized, "with-world-size", false, "give the engine the number of ranks of each case, too: most people give only the logs\ne.g. --with-world-size")
-	fs.BoolVar(&v.blind, "blind", false, "run each case once more without all that knows a line which its verdict cites, buried in noise\ne.g. --blind")
-	fs.BoolVar(&v.drift, "drift", false, "run each case once more with the lines reworded that its verdict rests on, buried in noise\ne.g. --drift")
+	fs.IntVar(&v.line, "line", 0, "simulate only 1 = hangs, 2 = process killers, 3 = data and storage, 4 = numerics and performance, 5 = synchronization points, or 6 = storage with daemon logs; 0 = everything the job's logs alone can show (`LINE`)\ne.g. --line 1")
+	fs.StringVar(&v.freeze, "freeze", "", "write the cases and their full reports to `DIR`, one file per folder of cases\ne.g. --freeze ../frozen")
+	fs.StringVar(&v.against, "against", "", "run the cases frozen in `DIR` (or in one of its files), and list every report field that changed\ne.g. --against ../frozen")
+	fs.BoolVar(&v.sample, "sample", false, "with --against: run only about 200 cases of each kind, always the same ones\ne.g. --sample")
+	fs.StringArrayVar(&v.ignore, "ignore", nil, "with --against: this `FIELD` and everything in it may change; may be repeated\ne.g. --ignore terminal")
+	fs.BoolVar(&v.sized, "with-world-size", false, "also give the engine each case's number of ranks; most people give only the logs\ne.g. --with-world-size")
+	fs.BoolVar(&v.blind, "blind", false, "run each case again without any knowledge of the lines its verdict cites, buried in noise\ne.g. --blind")
+	fs.BoolVar(&v.drift, "drift", false, "run each case again with the lines its verdict rests on reworded, buried in noise\ne.g. --drift")
 	complete(cmd, "format", []string{"text", "markdown", "json"})
 	cmd.RunE = e.does(v.run)
 	return cmd
@@ -99,25 +99,25 @@ func (v *evaluation) run(ctx context.Context, e env, dirs []string) (int, error)
 func (v *evaluation) valid(dirs []string) error {
 	switch {
 	case v.sized && (v.freeze != "" || v.against != ""):
-		return usage("--with-world-size is for scores: frozen cases are always given their number of ranks")
+		return usage("--with-world-size is for scores: frozen cases always get their number of ranks")
 	case v.against != "" && (v.freeze != "" || len(dirs) > 0 || v.simulated > 0):
-		return usage("--against runs the cases that were frozen, and no others")
+		return usage("--against runs only the frozen cases")
 	case (v.blind || v.drift) && (v.against != "" || v.freeze != ""):
-		return usage("--blind and --drift keep a score of their own; they freeze nothing")
+		return usage("--blind and --drift keep a separate score; they freeze nothing")
 	case (v.blind || v.drift) && v.format == "markdown":
-		return usage("--format markdown: --blind and --drift write text or json")
+		return usage("--format markdown: --blind and --drift write only text or json")
 	case v.against == "" && (v.sample || len(v.ignore) > 0):
-		return usage("--sample and --ignore say what --against compares")
+		return usage("--sample and --ignore only work with --against")
 	case v.against != "" && v.format == "markdown":
-		return usage("--format markdown: --against lists changes as text or json")
+		return usage("--format markdown: --against lists changes only as text or json")
 	case len(dirs) == 0 && v.simulated == 0 && v.against == "":
 		return usage("name a directory of cases, or run simulated ones: bot eval --simulated 100")
 	case v.format != "text" && v.format != "markdown" && v.format != "json":
 		return usage("--format %s: choose text, markdown or json", v.format)
 	case v.line < 0 || v.line > len(simulate.Lines()) || v.simulated < 0:
-		return usage("--line is 0 to %d, and --simulated not negative", len(simulate.Lines()))
+		return usage("--line must be 0 to %d, and --simulated must not be negative", len(simulate.Lines()))
 	case v.simulated > 0 && len(simulate.Mechanisms(v.line)) == 0:
-		return usage("--line %d: nothing of it is simulated", v.line)
+		return usage("--line %d: nothing is simulated for it", v.line)
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (v *evaluation) try(ctx context.Context, e env, dirs []string) (int, error)
 			err = eval.TriedText(e.out, t.trial, tried, v.failures)
 		}
 		if err != nil {
-			return exitUnreadable, fmt.Errorf("writing what was tried: %w", err)
+			return exitUnreadable, fmt.Errorf("writing the results: %w", err)
 		}
 	}
 	return exitOK, nil

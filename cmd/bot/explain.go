@@ -135,7 +135,7 @@ func (x *explanation) showList(w io.Writer, style messages.Style) error {
 func (x *explanation) text(in io.Reader, args []string) (string, error) {
 	switch {
 	case x.file != "" && len(args) > 0:
-		return "", usage("--file %s and a text: give one of them", x.file)
+		return "", usage("--file %s and a text: give only one", x.file)
 	case x.file != "":
 		f, err := os.Open(x.file)
 		if err != nil {

@@ -38,7 +38,7 @@ func TestExplainAnswers(t *testing.T) {
 		{"a list with a text", "", []string{"--list", "x"}, exitUsage, []string{"omit the text"}},
 		{"a flag that is none", "", []string{"--nope", "x"}, exitUsage, []string{"bot explain --help"}},
 		{"a file that is none", "", []string{"--file", "/does/not/exist"}, exitUnreadable, []string{"/does/not/exist"}},
-		{"a file and a text", "", []string{"--file", "x", "y"}, exitUsage, []string{"one of them"}},
+		{"a file and a text", "", []string{"--file", "x", "y"}, exitUsage, []string{"only one"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			call(t, c.stdin, append([]string{"explain"}, c.args...)...).want(t, c.code, c.want...)

@@ -23,7 +23,7 @@ func newExportCommand(e env) *cobra.Command {
 		Short: "export an incident with its audit trail and evidence, or the history of all incidents",
 		Long: `
 Exports everything about an incident (F-12, as in its case file): who asked, answered, skipped, disputed and
-closed; what was fetched, concluded, revised and posted, and when. The zip holds that for programs (incident.json) and
+closed; what was fetched, concluded, revised and posted, and when. The zip holds all this for programs (incident.json) and
 for people (incident.md), every report that was posted, and the log files that the report cites, with their checksums.
 Secrets are masked. With --raw, cited logs owned by the account running the command go into the zip as they
 are, under raw/; other accounts' logs stay masked. The bot can keep running.
@@ -47,7 +47,7 @@ Exit code: 0 on success; 1 when there is no such incident, or it cannot be read 
 	out := fs.String("out", "", "write to `FILE` (default: INCIDENT.zip for the zip, else standard output; - is standard output)\ne.g. --out incident.zip")
 	raw := fs.Bool("raw", false, "put your own logs in the zip unmasked, including secrets\ne.g. --raw")
 	past := fs.Bool("history", false, "write the history of all incidents instead of one incident\ne.g. --history --out history.jsonl")
-	cluster := fs.String("cluster", "", "with --history: of this cluster only, `NAME`\ne.g. --cluster west")
+	cluster := fs.String("cluster", "", "with --history: only from this cluster, `NAME`\ne.g. --cluster west")
 	complete(cmd, "format", []string{"zip", "markdown", "json"})
 	cmd.RunE = e.does(func(ctx context.Context, e env, args []string) (int, error) {
 		if *past {
@@ -61,7 +61,7 @@ Exit code: 0 on success; 1 when there is no such incident, or it cannot be read 
 			return exitUsage, usage("--format %s: choose one of zip, markdown, json", *format)
 		}
 		if *raw && *format != "zip" {
-			return exitUsage, usage("--raw goes with --format zip: the other formats hold no logs")
+			return exitUsage, usage("--raw needs --format zip: the other formats hold no logs")
 		}
 		cfg, _, err := c.load(e.err)
 		if err != nil {
@@ -129,7 +129,7 @@ func export(ctx context.Context, e env, src bundle.Source, id, format, out strin
 	}
 	for _, f := range manifest.Files {
 		if f.Note != "" {
-			fmt.Fprintf(e.out, "not as it was: %s: %s\n", f.Path, f.Note)
+			fmt.Fprintf(e.out, "changed: %s: %s\n", f.Path, f.Note)
 		}
 	}
 	return nil

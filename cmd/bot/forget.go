@@ -120,7 +120,7 @@ func forget(ctx context.Context, e env, cfg config.Config, log *slog.Logger, s *
 		return exitUnreadable, err
 	}
 	if waiting > 0 {
-		fmt.Fprintf(e.out, "waiting: %d messages in Slack and the rows in the store; they go when the bot next runs (bot serve), or with this command again\n", waiting)
+		fmt.Fprintf(e.out, "waiting: %d messages in Slack and the rows in the store; they will be deleted when the bot next runs (bot serve), or when you run this command again\n", waiting)
 		return exitOK, nil
 	}
 	if len(end.Kept) > 0 {
@@ -134,7 +134,7 @@ func say(w io.Writer, f bundle.Forgotten) {
 		fmt.Fprintf(w, "removed: %s\n", text)
 	}
 	for _, text := range f.Kept {
-		fmt.Fprintf(w, "stays: %s\n", text)
+		fmt.Fprintf(w, "remains: %s\n", text)
 	}
 }
 
@@ -200,7 +200,7 @@ func unpost(ctx context.Context, cfg config.Config, log *slog.Logger, s *stores,
 		return err
 	}
 	if _, err := client.Probe(ctx, false); err != nil {
-		return fmt.Errorf("nothing was removed yet: %w", err)
+		return fmt.Errorf("nothing was removed: %w", err)
 	}
 	out := removals{s.Durable, id}
 	ctx, cancel := context.WithCancel(ctx)

@@ -40,6 +40,6 @@ func TestEvidenceIsGivenInTheConversation(t *testing.T) {
 	r.want(t, 0,
 		"notes.txt is neither a job log nor evidence I can read",
 		"model.weights is a binary file: neither a log",
-		"reading fr_rank_0.json and 3 more files as evidence: dumps of PyTorch's flight recorder",
+		"reading fr_rank_0.json and 3 more files as evidence: PyTorch flight-recorder dumps",
 		"The GPU of rank 3 stopped finishing work")
 }

@@ -31,7 +31,7 @@ func writeHistory(w io.Writer, r *incident.Report, who history.Who) error {
 		return err
 	}
 	if _, err := w.Write(line); err != nil {
-		return fmt.Errorf("writing the line of history: %w", err)
+		return fmt.Errorf("writing the history line: %w", err)
 	}
 	return nil
 }
@@ -43,7 +43,7 @@ func earlierRuns(path string) ([]incident.Source, error) {
 	}
 	st, err := os.Stat(path)
 	if err != nil || !st.Mode().IsRegular() {
-		return nil, usage("--history %s: there is no such file; make one with: bot diagnose --format history LOGS >> %s", path, filepath.Base(path))
+		return nil, usage("--history %s: no such file; create it with: bot diagnose --format history LOGS >> %s", path, filepath.Base(path))
 	}
 	return []incident.Source{{Name: filepath.Base(path), Path: path, Bytes: st.Size(), Origin: "history"}}, nil
 }
@@ -51,7 +51,7 @@ func earlierRuns(path string) ([]incident.Source, error) {
 // exportHistory writes what the store remembers of all incidents, the oldest first.
 func exportHistory(ctx context.Context, e env, c *common, args []string, cluster, out string) (int, error) {
 	if len(args) > 0 {
-		return exitUsage, usage("--history is of all incidents: leave %s out", args[0])
+		return exitUsage, usage("--history covers all incidents: leave out %s", args[0])
 	}
 	cfg, _, err := c.load(e.err)
 	if err != nil {

@@ -49,7 +49,7 @@ func TestDiagnosisIsComparedWithAHistory(t *testing.T) {
 		t.Error("no earlier runs in the page")
 	}
 	for _, broken := range []string{filepath.Join(t.TempDir(), "none.jsonl"), dir} {
-		call(t, "", "diagnose", "--history", broken, dir).want(t, exitUsage, "there is no such file", "--format history")
+		call(t, "", "diagnose", "--history", broken, dir).want(t, exitUsage, "no such file", "--format history")
 	}
 	// What is no history changes nothing but for the warning.
 	call(t, "", "diagnose", "--full", "--history", write(t, filepath.Join(t.TempDir(), "x"), "\x00\xffrubbish\n"), dir).want(t, 0, "x:1: not used", "no earlier runs in x")
@@ -72,7 +72,7 @@ func TestTheHistoryOfAServedBotIsExported(t *testing.T) {
 		t.Errorf("%v %s", err, b)
 	}
 	here(t, "", yaml, "export", "--history", "--cluster", "nowhere").want(t, 0)
-	here(t, "", yaml, "export", "--history", "F-1").want(t, exitUsage, "leave F-1 out")
+	here(t, "", yaml, "export", "--history", "F-1").want(t, exitUsage, "leave out F-1")
 }
 
 func TestASimulatedHistoryIsComparedAsItIsWritten(t *testing.T) {
@@ -82,7 +82,7 @@ func TestASimulatedHistoryIsComparedAsItIsWritten(t *testing.T) {
 	if err != nil || len(made) != 1 {
 		t.Fatal(err, made)
 	}
-	call(t, "", "diagnose", "--history", filepath.Join(made[0], "history.jsonl"), filepath.Join(made[0], "logs")).want(t, 0, "was the root in 4 of the 41 earlier jobs")
+	call(t, "", "diagnose", "--history", filepath.Join(made[0], "history.jsonl"), filepath.Join(made[0], "logs")).want(t, 0, "was the culprit in 4 of the 41 earlier jobs")
 	call(t, "", "simulate", "--history", "none", "--out", dir).want(t, exitUsage, "bot simulate --list")
 	call(t, "", "simulate", "--list").want(t, 0, "Histories of earlier runs", "host-same-rank")
 }

@@ -26,8 +26,8 @@ func newIsolateCommand(e env) *cobra.Command {
 		Use:   "isolate --ledger FILE [flags] [TEST=OUTCOME...]",
 		Short: "narrow a fault down to a node, link, switch or size, test by test",
 		Long: `
-Proposes a round of tests, explains what each outcome would mean, and narrows down from your results to one culprit, in about
-log₂ of the number of nodes rounds. You run the tests; this command runs nothing and contacts no cluster. Outcomes may be wrong
+Proposes a round of tests, explains what each outcome would mean, and narrows your results down to one culprit, in about
+log₂(number of nodes) rounds. You run the tests; this command runs nothing and contacts no cluster. Outcomes may be wrong
 now and then (a flaky fault passes), so no single test rules anything out. The ledger
 is a file: pass it again with the outcomes. You can correct an outcome.
 
@@ -244,7 +244,7 @@ func (l *search) judge(ctx context.Context, data []byte) (isolate.Outcome, error
 		return "", err
 	}
 	if len(runs) == 0 {
-		return "", errors.New("this is no output of nccl-tests: say pass or fail")
+		return "", errors.New("this isn't nccl-tests output: say pass or fail")
 	}
 	r := runs[len(runs)-1]
 	_, bus, measured := r.Peak()

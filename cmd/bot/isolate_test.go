@@ -122,7 +122,7 @@ func TestIsolateRefusesWhatItCannotDo(t *testing.T) {
 		{[]string{"--ledger", ledger, "--nodes", "cn[1-"}, exitUsage, "--nodes"},
 		{[]string{"--ledger", ledger, "--nodes", "cn[1-8]", "--for", "gpu"}, exitUsage, "any, node, link or switch"},
 		{[]string{"--ledger", ledger, "--nodes", "cn[1-8]", "--for", "switch"}, exitUsage, "topology"},
-		{[]string{"--ledger", ledger, "--nodes", "cn[1-8]", "--side-by-side", "1"}, exitUsage, "side by side"},
+		{[]string{"--ledger", ledger, "--nodes", "cn[1-8]", "--side-by-side", "1"}, exitUsage, "tests at once"},
 		{[]string{"--ledger", ledger, "--sizes", "gpus", "--good", "8", "--bad", "8", "--test", "x"}, exitUsage, "must be larger"},
 		{[]string{"--ledger", ledger, "--sizes", "batch", "--good", "8", "--bad", "16", "--test", "x"}, exitUsage, "{size}"},
 	} {

@@ -166,7 +166,7 @@ func TestAnIncidentIsExportedWhileTheBotHasTheStore(t *testing.T) {
 			t.Errorf("%s is taken as it is: %v", name, got)
 		}
 	}
-	here(t, "", yaml, "export", "--raw", "--format", "json", "F-1").want(t, 2, "--raw goes with --format zip")
+	here(t, "", yaml, "export", "--raw", "--format", "json", "F-1").want(t, 2, "--raw needs --format zip")
 	here(t, "", yaml, "export", "--format", "markdown", "F-1").want(t, 0, "# Incident F-1: job 4242", "job 4242 requested")
 	here(t, "", yaml, "export", "--format", "json", "1").want(t, 0, `"schema": "faultline.incident/v1"`)
 	here(t, "", yaml, "export", "F-2").want(t, 1, "no incident F-2")
@@ -206,7 +206,7 @@ func TestABackupIsAWholeStoreOfItsOwn(t *testing.T) {
 	defer s.Close()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "faultline.db")
-	here(t, "", yaml, "backup", file).want(t, 0, "it was opened and is whole", "/blobs")
+	here(t, "", yaml, "backup", file).want(t, 0, "it was opened and checked", "/blobs")
 	here(t, "", yaml, "backup", file).want(t, 1, "name a new file")
 	if st, err := os.Stat(file); err != nil || st.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", st.Mode(), err)
@@ -280,7 +280,7 @@ func TestForgettingWithoutSlackIsEndedByTheBot(t *testing.T) {
 	s := kept(t, yaml)
 	deliver(t, yaml, s)
 	shut(t, s)
-	here(t, "", strings.ReplaceAll(yaml, "bot_token: "+simslack.BotToken+", ", ""), "forget", "--yes", "F-1").want(t, 0, "no bot token", "they go when the bot next runs")
+	here(t, "", strings.ReplaceAll(yaml, "bot_token: "+simslack.BotToken+", ", ""), "forget", "--yes", "F-1").want(t, 0, "no bot token", "they will be deleted when the bot next runs")
 	s, err := openStores(t.Context(), parsed(t, yaml))
 	if err != nil {
 		t.Fatal(err)

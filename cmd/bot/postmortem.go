@@ -21,9 +21,9 @@ func newPostmortemCommand(e env) *cobra.Command {
 		Use:   "postmortem [flags] INCIDENT | REPORT | PATH",
 		Short: "write one page about an incident: impact, timeline, five whys, action items",
 		Long: `
-Writes the page that a team keeps of an incident: summary, impact and cost, timeline, five whys, root cause, what went well and what did not,
-action items with owner and due date, evidence. What the logs tell is filled in; what only people can answer stands there as a question.
-INCIDENT is one of the bot's own (F-12), with the time that each part of the investigation took; otherwise name a report
+Writes the page that a team keeps about an incident: summary, impact and cost, timeline, five whys, root cause, what went well and what went
+wrong, action items with owner and due date, evidence. What the logs show is filled in; what only people can answer is left as a question.
+INCIDENT is one of the bot's own (F-12), which adds the time each part of the investigation took. Otherwise give a report
 (bot diagnose --format json) or the logs.
 
 Examples:
@@ -38,8 +38,8 @@ Exit code: 0 on success; 1 when there is no such incident, or nothing can be rea
 	var c common
 	c.declare(fs)
 	c.declareKnowledge(fs)
-	fs.IntVar(&c.workers, "workers", 0, "read `N` files at a time; 0 means one per processor. It never changes the report\ne.g. --workers 4")
-	out := fs.String("out", "", "write to `FILE` instead of standard output; HTML where its name ends in .html, else Markdown\ne.g. --out F-12.html")
+	fs.IntVar(&c.workers, "workers", 0, "read `N` files at a time; 0 means one per CPU. Doesn't affect the report\ne.g. --workers 4")
+	out := fs.String("out", "", "write to `FILE` instead of standard output; HTML if its name ends in .html, else Markdown\ne.g. --out F-12.html")
 	cmd.RunE = e.does(func(ctx context.Context, e env, args []string) (int, error) {
 		if len(args) == 0 {
 			return exitUsage, usage("name an incident, a report or logs: bot postmortem F-12")
@@ -77,7 +77,7 @@ func postmortem(ctx context.Context, e env, c common, args []string, html bool) 
 	}
 	inc, err := bundle.Read(ctx, s.source(), id)
 	if errors.Is(err, workflow.ErrUnknown) {
-		err = fmt.Errorf("there is no incident %s in this store", id)
+		err = fmt.Errorf("no incident %s in this store", id)
 	}
 	if err = errors.Join(err, done()); err != nil {
 		return nil, exitUnreadable, err

@@ -160,7 +160,7 @@ func jobToPush(args *[]string) (slurm.ID, error) {
 		text = array + "_" + task
 	}
 	if text == "" {
-		return slurm.ID{}, usage("which job? bot push 4242 (within a job it is the job itself)")
+		return slurm.ID{}, usage("which job? bot push 4242 (inside a job, the job itself is the default)")
 	}
 	id, err := slurm.ParseID(text)
 	if err != nil {
@@ -282,7 +282,7 @@ func named(ctx context.Context, dir string, paths []string) ([]incident.Source, 
 	for _, p := range paths {
 		found, err := filepath.Glob(p)
 		if err != nil {
-			return nil, nil, usage("%s is no pattern: %v", p, err)
+			return nil, nil, usage("%s is not a valid pattern: %v", p, err)
 		}
 		if len(found) == 0 {
 			found = []string{p}
@@ -319,11 +319,11 @@ func explained(err error, p *pusher) error {
 	}
 	switch {
 	case no.Status == 401 && strings.Contains(no.Text, "clock"):
-		return fmt.Errorf("the bot refuses: %w, on this machine %s. Ask its administrator to set the clock (or the bot's)", err, time.Now().UTC().Format(time.RFC3339))
+		return fmt.Errorf("the bot refuses: %w on this machine, %s. Ask its administrator to set the clock (or the bot's)", err, time.Now().UTC().Format(time.RFC3339))
 	case no.Status == 401:
 		return fmt.Errorf("the bot refuses: %w. The cluster name was %q; ask the bot's administrator for the right name, and whether the secret has changed", err, p.cluster)
 	case no.Status == 422:
-		return fmt.Errorf("%w: something is still writing over it. Push again when the job has ended", err)
+		return fmt.Errorf("%w: something is still writing to it. Push again when the job has ended", err)
 	}
 	return fmt.Errorf("the bot refuses: %w", err)
 }

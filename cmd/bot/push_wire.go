@@ -41,7 +41,7 @@ func (p *pusher) client(_ env) (*push.Client, error) {
 		pem, err := os.ReadFile(p.caFile)
 		pool := x509.NewCertPool()
 		if err != nil || !pool.AppendCertsFromPEM(pem) {
-			return nil, usage("--ca-file %s holds no certificate", p.caFile)
+			return nil, usage("--ca-file %s contains no certificate", p.caFile)
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}

@@ -43,7 +43,7 @@ func render(w io.Writer, format string, r *incident.Report, l look) error {
 	case "png":
 		return messages.RankMapPNG(w, r)
 	}
-	return fmt.Errorf("no format %q", format)
+	return fmt.Errorf("unknown format %q", format)
 }
 
 // placed fills the folder of the logs into the commands of a report that a person reads; the JSON holds no paths.

@@ -97,7 +97,7 @@ func (c *reproduction) do(ctx context.Context, e env, paths []string) (int, erro
 func (c *reproduction) verdict(ctx context.Context, e env, paths []string) (*incident.Report, int, error) {
 	switch {
 	case c.report != "" && len(paths)+len(c.evidence) > 0:
-		return nil, exitUsage, usage("--report %s and logs: give one of them", c.report)
+		return nil, exitUsage, usage("--report %s and logs: give only one", c.report)
 	case c.report != "":
 		r, err := readReport(c.report)
 		return r, exitUnreadable, err

@@ -125,13 +125,13 @@ func flagMistake(cmd *cobra.Command, err error) error {
 	case errors.As(err, &empty):
 		what = fmt.Sprintf("--%s needs a value, %s", empty.GetFlag().Name, example(empty.GetFlag()))
 	case errors.As(err, &wrong):
-		what = fmt.Sprintf("--%s %q: not a %s, %s", wrong.GetFlag().Name, wrong.GetValue(), kinds[wrong.GetFlag().Value.Type()], example(wrong.GetFlag()))
+		what = fmt.Sprintf("--%s %q is not a %s, %s", wrong.GetFlag().Name, wrong.GetValue(), kinds[wrong.GetFlag().Value.Type()], example(wrong.GetFlag()))
 	}
 	return usage("%s\nRun \"%s --help\" for the flags.", what, cmd.CommandPath())
 }
 
 // kinds are what people call the types of values.
-var kinds = map[string]string{"int": "whole number", "uint64": "whole number from 0 on", "float64": "number", "duration": "duration", "bool": "choice of true and false"}
+var kinds = map[string]string{"int": "whole number", "uint64": "whole number of 0 or more", "float64": "number", "duration": "duration", "bool": "choice of true or false"}
 
 // example is how a flag's usage says that it is written.
 func example(f *pflag.Flag) string {

@@ -19,7 +19,7 @@ func newServeCommand(e env) *cobra.Command {
 		Short: "run the Slack bot",
 		Long: `
 Answers /diagnose in Slack until stopped. It needs two tokens, from the configuration or the environment
-(SLACK_APP_TOKEN for Socket Mode, SLACK_BOT_TOKEN). Create the app from slack-manifest.yaml; docs/operations.md leads from
+(SLACK_APP_TOKEN for Socket Mode, SLACK_BOT_TOKEN). Create the app from slack-manifest.yaml; docs/operations.md leads you from
 there to the first answer. Everything is stored first: if stopped at any moment, even with kill -9, it resumes where it was.
 SIGHUP reloads channels, access, identities, watches, storage names and site knowledge.
 
@@ -27,7 +27,7 @@ Examples:
   SLACK_APP_TOKEN=xapp-… SLACK_BOT_TOKEN=xoxb-… bot serve --config /etc/faultline.yaml
   bot demo --web          a bot, a Slack look-alike and a failed job in your browser, without any token
 
-Exit code: 0 = after a normal stop; 1 = when it can't run; 2 = usage error.`,
+Exit code: 0 = stopped normally; 1 = could not run; 2 = usage error.`,
 	}
 	fs := cmd.Flags()
 	var c common
@@ -65,7 +65,7 @@ Exit code: 0 = after a normal stop; 1 = when it can't run; 2 = usage error.`,
 			for range again {
 				next, _, err := c.load(e.err)
 				if err != nil {
-					log.Error("the configuration was not read again: the old one holds", "error", err)
+					log.Error("the configuration was not reloaded: the old one stays in effect", "error", err)
 					continue
 				}
 				s.reload(next)

@@ -213,7 +213,7 @@ func (s *service) run(ctx context.Context, ready func(addr string)) error {
 	select {
 	case <-done:
 	case <-time.After(2 * stopWait):
-		s.log.Warn("stopped without waiting for everything; the next start goes on where this one was")
+		s.log.Warn("stopped without waiting for everything; the next start continues where this one left off")
 	}
 	return nil
 }
@@ -320,7 +320,7 @@ func (s *service) again() {
 	ctx, cancel := context.WithTimeout(context.Background(), checkWait)
 	defer cancel()
 	if err := s.workers.Resume(ctx); err != nil {
-		s.log.Error("going on after trouble", "error", err)
+		s.log.Error("continuing after trouble", "error", err)
 	}
 	s.workers.Wake()
 	s.sender.Wake()
@@ -353,19 +353,19 @@ func (s *service) sweep(ctx context.Context) {
 				err = s.logs.Tidy(time.Now().Add(-takenKept), used)
 			}
 			if err != nil {
-				s.log.Error("what clusters said is not tidied", "error", err)
+				s.log.Error("old cluster answers were not cleaned up", "error", err)
 			}
 		}
 		if s.logs.Spool != nil && minutes%tidyEvery == 0 {
 			if err := s.logs.Clean(time.Now(), s.keepPushed); err != nil {
-				s.log.Error("what was pushed is not tidied", "error", err)
+				s.log.Error("old pushed logs were not cleaned up", "error", err)
 			}
 			if _, err := s.logs.Spool.Clean(ctx); err != nil {
-				s.log.Error("files of other machines are not tidied", "error", err)
+				s.log.Error("files from other machines were not cleaned up", "error", err)
 			}
 		}
 		if _, err := s.stores.forgetter().FinishAll(ctx); err != nil {
-			s.log.Error("an incident is not forgotten yet", "error", err)
+			s.log.Error("an incident could not be forgotten yet", "error", err)
 		}
 		if err := s.learn(ctx); err != nil {
 			s.log.Error("a disputed case could not become a test case", "error", err)
@@ -403,7 +403,7 @@ func (s *service) refused(ctx context.Context, p workflow.Post, reason string) {
 	s.log.Error("a post was given up", "investigation", p.Investigation, "key", p.Key, "kind", p.Kind, "reason", reason)
 	entry := workflow.Entry{At: time.Now(), Kind: "error", Text: fmt.Sprintf("the post %s (%s) could not be delivered: %s", p.Key, p.Kind, reason)}
 	if err := s.store.Save(ctx, workflow.Change{About: p.Investigation, Entries: []workflow.Entry{entry}}); err != nil {
-		s.log.Error("a post that was given up is not in the audit trail", "investigation", p.Investigation, "error", err)
+		s.log.Error("a post that was given up is missing from the audit trail", "investigation", p.Investigation, "error", err)
 	}
 }
 
@@ -412,9 +412,9 @@ func (s *service) reload(cfg config.Config) {
 	s.policy.Store(policyOf(cfg))
 	s.storage.Configure(cfg.Storage, cfg.StorageAccess)
 	if err := s.known.load(cfg.Knowledge); err != nil {
-		s.log.Error("the site knowledge was not read again: the old one holds", "error", err)
+		s.log.Error("the site knowledge was not reloaded: the old one stays in effect", "error", err)
 	}
-	s.log.Warn("channels, access, identities, watches, storage names and site knowledge were read again; all other keys need a restart")
+	s.log.Warn("channels, access, identities, watches, storage names and site knowledge were reloaded; all other keys need a restart")
 }
 
 // waking is the store, with a nudge for whoever has something to do because of a change.

@@ -124,7 +124,7 @@ func writeFile(name string, write func(io.Writer) error) error {
 	dir := filepath.Dir(name)
 	f, err := os.CreateTemp(dir, ".faultline-*")
 	if errors.Is(err, fs.ErrNotExist) { // the neighbour's invented name would only puzzle
-		return fmt.Errorf("writing %s: there is no directory %s: make it, or name another", name, dir)
+		return fmt.Errorf("writing %s: there is no directory %s: create it, or choose another", name, dir)
 	}
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)

@@ -43,7 +43,7 @@ Exit code: 0 on success; 1 when files cannot be written; 2 on a usage error.`,
 	fs.StringVar(&s.layout, "layout", "", "how ranks are arranged: ddp, fsdp, hsdp:SHARDS or megatron:tpN,cpN,epN,ppN (`LAYOUT`)\ne.g. --layout megatron:tp4,pp2")
 	fs.IntVar(&s.count, "count", 1, "how many incidents, `N`\ne.g. --count 100")
 	fs.StringVar(&s.history, "history", "", "also write earlier runs of a `KIND` from --list, as history.jsonl next to the logs\ne.g. --history host")
-	fs.StringVar(&s.out, "out", "", "`DIR` to write into; each incident gets a folder with logs/ and case.json, and ais-logs/ where the storage's are there\ne.g. --out incidents/")
+	fs.StringVar(&s.out, "out", "", "`DIR` to write into; each incident gets a folder with logs/ and case.json, and ais-logs/ if it has storage logs\ne.g. --out incidents/")
 	cmd.RunE = e.does(s.run)
 	return cmd
 }
@@ -74,7 +74,7 @@ func (s *simulation) run(ctx context.Context, e env, args []string) (int, error)
 		return exitOK, nil
 	}
 	if s.history != "" && !slices.Contains(simulate.Histories(), s.history) {
-		return exitUsage, usage("--history %s is not known; bot simulate --list names them", s.history)
+		return exitUsage, usage("--history %s: unknown; bot simulate --list shows the names", s.history)
 	}
 	if s.out == "" {
 		return exitUsage, usage("give an output directory: --out incidents/")
@@ -119,7 +119,7 @@ func (s *simulation) write(inc *simulate.Incident) error {
 // specs are the incidents asked for: a grid over everything, or the demo's job with what the flags change.
 func (s *simulation) specs() ([]simulate.Spec, error) {
 	if s.count < 1 {
-		return nil, usage("--count %d: at least 1", s.count)
+		return nil, usage("--count %d: must be at least 1", s.count)
 	}
 	shaped := s.ranks != 0 || s.torch != "" || s.layout != ""
 	if s.mechanism == "" {
@@ -204,11 +204,11 @@ func (s *simulation) shape(spec *simulate.Spec) error {
 	}
 	switch {
 	case ranks < 2:
-		return usage("--ranks %d: at least 2", ranks)
+		return usage("--ranks %d: must be at least 2", ranks)
 	case spec.PerNode < 1:
-		return usage("--per-node %d: at least 1", s.perNode)
+		return usage("--per-node %d: must be at least 1", s.perNode)
 	case ranks%spec.PerNode != 0:
-		return usage("--ranks %d does not divide into nodes of %d; change --per-node", ranks, s.perNode)
+		return usage("--ranks %d can't be divided into nodes of %d; change --per-node", ranks, s.perNode)
 	}
 	spec.NodeCount = ranks / spec.PerNode
 	if s.layout != "" {
@@ -221,7 +221,7 @@ func (s *simulation) shape(spec *simulate.Spec) error {
 	fixed := max(l.TP, 1) * max(l.CP, 1) * max(l.EP, 1) * max(l.PP, 1)
 	if l.Kind == "hsdp" || l.Kind == "megatron" {
 		if ranks%fixed != 0 {
-			return usage("%d ranks do not divide by the layout's %d", ranks, fixed)
+			return usage("%d ranks can't be divided by the layout's %d", ranks, fixed)
 		}
 		l.DP = ranks / fixed
 	} else {

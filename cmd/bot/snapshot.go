@@ -74,7 +74,7 @@ func copySQLite(ctx context.Context, from, to string) error {
 // readSQLite opens the database for reading. The driver comes with package store.
 func readSQLite(file string) (*sql.DB, error) {
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no store in %s: is this the data.dir of the bot? Name its configuration with --config", filepath.Dir(file))
+		return nil, fmt.Errorf("there is no store in %s: is this the bot's data.dir? Name its configuration with --config", filepath.Dir(file))
 	} else if err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}

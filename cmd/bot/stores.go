@@ -37,7 +37,7 @@ func openStores(ctx context.Context, cfg config.Config) (*stores, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the data directory: %w; set data.dir to one that this account may write to", err)
+		return nil, fmt.Errorf("creating the data directory: %w; set data.dir to one this account may write to", err)
 	}
 	s := &stores{Dir: dir}
 	if err := s.open(ctx, cfg, databaseFile(dir)); err != nil {

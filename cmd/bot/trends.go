@@ -17,19 +17,19 @@ func newTrendsCommand(e env) *cobra.Command {
 		Use:   "trends [flags] HISTORY...",
 		Short: "find what the failures of many runs have in common",
 		Long: `
-Reads histories (bot diagnose --format history, bot export --history; docs/history.md) and says what failures go with more often than chance
-explains: a node that is the culprit again and again, a setting, a change since the run before, a time of day, a running time. Each comes
-with its counts, the risk ratio and the chance of so many by accident (Fisher's exact test, Rayleigh's test for times of day), multiplied by
-everything that was looked at. It names what goes together, not causes. Below 12 runs and 5 failures it says nothing.
+Reads histories (bot diagnose --format history, bot export --history; docs/history.md) and shows what occurs with failures more often than
+chance explains: a node that is the culprit again and again, a setting, a change since the previous run, a time of day, a running time. Each
+comes with its counts, the risk ratio and the probability of that happening by chance (Fisher's exact test; Rayleigh's test for times of day),
+corrected for the number of comparisons. It shows correlations, not causes. It needs at least 12 runs and 5 failures.
 
 Examples:
   bot trends history.jsonl
   bot export --history --out history.jsonl && bot trends --json history.jsonl
 
-Exit code: 0 read, with or without trends; 2 usage error; 1 nothing readable.`,
+Exit code: 0 = histories were read, with or without trends; 2 = usage error; 1 = no readable input.`,
 	}
 	var asJSON bool
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON for programs\ne.g. --json")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON\ne.g. --json")
 	cmd.RunE = e.does(func(ctx context.Context, e env, paths []string) (int, error) {
 		if len(paths) == 0 {
 			return exitUsage, usage("name a history: bot trends history.jsonl")

@@ -22,7 +22,7 @@ func TestTrendsAreToldWithTheirChance(t *testing.T) {
 	if err := os.WriteFile(file, []byte(b.String()+"no line\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	call(t, "", "trends", file).want(t, exitOK, "n7 was the culprit in 10 of the 10 runs that it broke or completed, against 0 of the 30 others (chance below 1 in 10,000)", "40 runs read, 1 trend", "h.jsonl:41: not used")
+	call(t, "", "trends", file).want(t, exitOK, "n7 was the culprit in 10 of the 10 runs it broke or completed, against 0 of the 30 others (chance below 1 in 10,000)", "40 runs read, 1 trend", "h.jsonl:41: not used")
 	call(t, "", "trends", "--json", file).want(t, exitOK, `"kind": "node"`, `"risk_ratio": null`)
 	call(t, "", "trends").want(t, exitUsage, "name a history")
 	call(t, "", "trends", filepath.Join(t.TempDir(), "none")).want(t, exitUnreadable)

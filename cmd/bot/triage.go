@@ -16,8 +16,8 @@ func newTriageCommand(e env) *cobra.Command {
 		Use:   "triage [flags] [PATH...]",
 		Short: "check a running job: is it alive, is it learning, is it still fast",
 		Long: `
-Reads a running job's logs and shows on one screen: how far it is, which ranks printed last or went silent, whether the loss
-is falling, step time and throughput against the job's own start, memory, the last save and what would be lost now, how bad it is and what to do.
+Reads a running job's logs and shows on one screen: how far it has got, which ranks printed last or went silent, whether the loss
+is falling, step time and throughput against the job's own start, memory, the last save and what would be lost now, how severe it is and what to do.
 PATH and --job work as in "bot diagnose". Ages are measured from now, or from --now, to the times in the lines; if lines
 have no time zone, from when the files were last written. What the logs don't show is listed, not guessed.
 
@@ -27,7 +27,7 @@ Examples:
   bot triage --json logs-4242/
   bot triage --now 2025-06-03T17:50:00 logs-4242/
 
-If the logs cover the end of the job, the first screen is the one that "bot diagnose" shows.
+If the logs include the end of the job, it shows the first screen of "bot diagnose" instead.
 
 Exit code: 0 = no findings, or notes only; 3 = at least one warning or critical finding; 2 = usage error, or several jobs without --job; 1 = no readable input.`,
 	}

@@ -18,7 +18,7 @@ func newVersionCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "print the version",
-		Long:  "Prints the versions of the program and of its rules. The same two versions on the same files give byte-identical reports.",
+		Long:  "Prints the version of the program and of its rules. If both are the same, the same files give byte-identical reports.",
 		RunE:  e.does(func(_ context.Context, e env, _ []string) (int, error) { return exitOK, writeVersion(e.out) }),
 	}
 }

@@ -49,7 +49,7 @@ func (e endings) of(cluster string) (*slurm.Cluster, error) {
 	if c := e[cluster]; c != nil {
 		return c, nil
 	}
-	return nil, fmt.Errorf("it is not configured how to ask the cluster %s; it can be watched when that is", cluster)
+	return nil, fmt.Errorf("no way to query cluster %s is configured; it can be watched once there is one", cluster)
 }
 
 // hooks hears the clusters that have a secret.

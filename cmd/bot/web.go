@@ -17,7 +17,7 @@ import (
 // web plays the conversation in a browser: a Slack look-alike, a bot and the logs of a failed job, all on this machine.
 func (d *demo) web(ctx context.Context, e env, inc *simulate.Incident) (code int, err error) {
 	if host, _, err := net.SplitHostPort(d.listen); err != nil || net.ParseIP(host) == nil || !net.ParseIP(host).IsLoopback() {
-		return exitUsage, usage("--listen %s: use 127.0.0.1:PORT; a bot without a password should not be reachable by others", d.listen)
+		return exitUsage, usage("--listen %s: use 127.0.0.1:PORT; others must not reach a bot that has no password", d.listen)
 	}
 	dir, remove, err := scratch()
 	if err != nil {
@@ -66,10 +66,10 @@ func (d *demo) cluster(dir string, inc *simulate.Incident) (script, error) {
 	}
 	to := filepath.Join(dir, "cluster", play.job)
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return play, fmt.Errorf("making the logs' directory: %w", err)
+		return play, fmt.Errorf("creating the logs' directory: %w", err)
 	}
 	if err := os.Rename(play.first, to); err != nil {
-		return play, fmt.Errorf("laying the logs out: %w", err)
+		return play, fmt.Errorf("writing the logs: %w", err)
 	}
 	play.first = to
 	return play, nil

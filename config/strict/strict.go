@@ -23,7 +23,7 @@ const maxFile = 1 << 20
 func Decode(file string, raw []byte, into any) (err error) {
 	defer func() {
 		if p := recover(); p != nil { // of the library, on tags that do not fit: a running program that reads a file again must not end
-			err = fmt.Errorf("%s: this is no YAML that can be read: %v", file, p)
+			err = fmt.Errorf("%s: not readable as YAML: %v", file, p)
 		}
 	}()
 	err = yaml.NewDecoder(bytes.NewReader(raw), yaml.Strict()).Decode(into)
@@ -46,7 +46,7 @@ func single(file string, raw []byte) error {
 		case first:
 			first = false
 		default:
-			return fmt.Errorf("%s:%d: a second document begins here; a file holds one", file, doc.Body.GetToken().Position.Line)
+			return fmt.Errorf("%s:%d: a second document begins here; a file may hold only one", file, doc.Body.GetToken().Position.Line)
 		}
 	}
 	return nil
@@ -165,7 +165,7 @@ func editDistance(a, b string) int {
 // ReadRegular is Read for what can be read again later: a pipe without a writer, or a device, would never end.
 func ReadRegular(file string) ([]byte, error) {
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", file)
+		return nil, fmt.Errorf("%s is not a regular file", file)
 	}
 	return Read(file)
 }

@@ -35,7 +35,7 @@ type Gathered struct {
 func (f *Fetcher) Gather(ctx context.Context, cluster string, id slurm.ID) (Gathered, error) {
 	c := f.cluster(cluster)
 	if c == nil || c.Ask == nil {
-		return Gathered{}, fmt.Errorf("no source can be asked about job %s", id)
+		return Gathered{}, fmt.Errorf("no source can be queried about job %s", id)
 	}
 	k, err := f.known(ctx, c, id)
 	if err != nil {

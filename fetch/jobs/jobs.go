@@ -242,7 +242,7 @@ const filesSaid = 4
 
 // says is the sentence about a job that comes first.
 func says(j *slurm.Job, r *slurm.Run, l logs) string {
-	s := "Job " + j.ID + " is not told any further"
+	s := "Job " + j.ID + " is not described further"
 	switch {
 	case r == nil:
 	case !r.Started():
@@ -250,7 +250,7 @@ func says(j *slurm.Job, r *slurm.Run, l logs) string {
 	case !r.Ended():
 		s = fmt.Sprintf("Job %s is %s on %d nodes", j.ID, r.State(), len(r.Nodes()))
 	default:
-		s = fmt.Sprintf("Job %s ended %s on %d nodes, says %s", j.ID, r.Fate(), len(r.Nodes()), j.Source)
+		s = fmt.Sprintf("Job %s ended %s on %d nodes, according to %s", j.ID, r.Fate(), len(r.Nodes()), j.Source)
 	}
 	var names []string
 	for _, f := range l.files {
@@ -459,9 +459,9 @@ func (f *Fetcher) known(ctx context.Context, c *Cluster, id slurm.ID) (known, er
 		if r == nil || len(j.Runs) < 2 {
 			continue
 		}
-		note := fmt.Sprintf("Job %s ran %d times; I look at run %d: %s.", j.ID, len(j.Runs), n+1, r.Fate())
+		note := fmt.Sprintf("Job %s ran %d times; I'm looking at run %d: %s.", j.ID, len(j.Runs), n+1, r.Fate())
 		if last := j.Newest(); last != r {
-			note = fmt.Sprintf("Job %s ran %d times; I look at run %d: %s. The last run, %s, says nothing about that failure.", j.ID, len(j.Runs), n+1, r.Fate(), word(last))
+			note = fmt.Sprintf("Job %s ran %d times; I'm looking at run %d: %s. The last run, %s, shows nothing about that failure.", j.ID, len(j.Runs), n+1, r.Fate(), word(last))
 		}
 		k.notes = append(k.notes, note)
 	}
@@ -491,6 +491,6 @@ func (k *known) element(id slurm.ID, jobs []slurm.Job) []slurm.Job {
 	if !ok || i < 0 {
 		i = 0
 	}
-	k.notes = append(k.notes, fmt.Sprintf("Job %s is an array: %s. I look at %s; to see another, give its ID.", id, s, jobs[i].ID))
+	k.notes = append(k.notes, fmt.Sprintf("Job %s is an array: %s. I'm looking at %s; to see another, give its ID.", id, s, jobs[i].ID))
 	return jobs[i : i+1]
 }

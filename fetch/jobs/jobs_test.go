@@ -144,7 +144,7 @@ func TestAJobIsFoundFromItsIDAlone(t *testing.T) {
 		strings.Join(found.Nodes, " ") != "node01 node02 node03 node04" || found.State != "FAILED (1:0) in step 0" || found.Running || found.Written.Unix() != 1795216390 {
 		t.Errorf("%+v", found)
 	}
-	if len(found.Notes) != 2 || !strings.HasPrefix(found.Notes[0], "Job 7 ended FAILED (1:0) in step 0 on 4 nodes, says sacct; its logs: ") || !strings.Contains(found.Notes[1], "3 of 4 nodes, missing node03 (index 2).") {
+	if len(found.Notes) != 2 || !strings.HasPrefix(found.Notes[0], "Job 7 ended FAILED (1:0) in step 0 on 4 nodes, according to sacct; its logs: ") || !strings.Contains(found.Notes[1], "3 of 4 nodes, missing node03 (index 2).") {
 		t.Errorf("%q", found.Notes)
 	}
 	got, err := b.Collect(ctx, found.Places)
@@ -245,7 +245,7 @@ func TestAnArrayIsAnsweredInGroupsAndOneIsLookedAt(t *testing.T) {
 	if err != nil || !slices.Equal(found.Places, []string{"slurm:west/16_3@1795216200"}) {
 		t.Fatalf("%+v %v", found, err)
 	}
-	if text := strings.Join(found.Notes, " "); !strings.Contains(text, "Job 16 is an array: 3 of 4 failed: 2 alike, FAILED (1:0) in step 0; 1 with TIMEOUT. I look at 16_3; to see another, give its ID.") {
+	if text := strings.Join(found.Notes, " "); !strings.Contains(text, "Job 16 is an array: 3 of 4 failed: 2 alike, FAILED (1:0) in step 0; 1 with TIMEOUT. I'm looking at 16_3; to see another, give its ID.") {
 		t.Error(text)
 	}
 	if found, err = b.Locate(ctx, "west", "16_[2,4]"); err != nil || !strings.Contains(strings.Join(found.Notes, " "), "2 of 2 failed") {
@@ -261,7 +261,7 @@ func TestAHealthyLaterRunDoesNotClearTheFailedOne(t *testing.T) {
 	b.west.rows = []string{b.row("7", "7", "NODE_FAIL", "0:0", "node[01-04]", 0), b.row("7", "7", "COMPLETED", "0:0", "node[01-02,04,05]", 1)}
 	b.put(t, "slurm-7.out")
 	found, err := b.Locate(ctx, "west", "7")
-	if err != nil || strings.Join(found.Nodes, " ") != "node01 node02 node03 node04" || !strings.Contains(strings.Join(found.Notes, " "), "Job 7 ran 2 times; I look at run 1: NODE_FAIL. The last run, completed, says nothing about that failure.") {
+	if err != nil || strings.Join(found.Nodes, " ") != "node01 node02 node03 node04" || !strings.Contains(strings.Join(found.Notes, " "), "Job 7 ran 2 times; I'm looking at run 1: NODE_FAIL. The last run, completed, shows nothing about that failure.") {
 		t.Errorf("%+v %v", found, err)
 	}
 }

@@ -290,7 +290,7 @@ func TestClustersAreAskedInTurn(t *testing.T) {
 	down := &told{err: errors.New("the SLURM commands on login do not answer")}
 	c := &Cluster{Backends: []Backend{down, &told{answers: [][]Job{jobs}}}}
 	got, warnings, err := c.Jobs(ctx, mustID(t, "7"))
-	if err != nil || len(got) != 1 || len(warnings) != 1 || warnings[0] != "The SLURM commands on login do not answer. I asked a friend instead." {
+	if err != nil || len(got) != 1 || len(warnings) != 1 || warnings[0] != "The SLURM commands on login do not answer. I queried a friend instead." {
 		t.Error(got, warnings, err)
 	}
 	c.Backends = []Backend{&told{err: ErrUnknown}, down}

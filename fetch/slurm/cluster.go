@@ -57,7 +57,7 @@ func (c *Cluster) ask(ctx context.Context, id ID) ([]Job, []string, error) {
 		if err == nil {
 			for _, f := range failed {
 				if !errors.Is(f, ErrUnknown) {
-					warnings = append(warnings, fmt.Sprintf("%s. I asked %s instead.", sentence(f), b))
+					warnings = append(warnings, fmt.Sprintf("%s. I queried %s instead.", sentence(f), b))
 				}
 			}
 			return jobs, warnings, nil
@@ -81,7 +81,7 @@ func (c *Cluster) ask(ctx context.Context, id ID) ([]Job, []string, error) {
 		}
 	}
 	if len(hard) == 0 {
-		return nil, nil, fmt.Errorf("%w: no source is configured for that", ErrUnknown)
+		return nil, nil, fmt.Errorf("%w: no source is configured for it", ErrUnknown)
 	}
 	return nil, warnings, errors.Join(hard...)
 }

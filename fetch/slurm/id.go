@@ -28,7 +28,7 @@ var idShape = regexp.MustCompile(`^([1-9][0-9]{0,9})(?:_([0-9]{1,7})|_\[([0-9,%:
 func ParseID(s string) (ID, error) {
 	m := idShape.FindStringSubmatch(s)
 	if m == nil {
-		return ID{}, fmt.Errorf("%q: %w. A job ID looks as in squeue and sacct: 4242, 4242_7 for an array task, 4242_[1-4] for several, 4242+1 for a heterogeneous job component",
+		return ID{}, fmt.Errorf("%q: %w. Write a job ID as squeue and sacct show it: 4242, 4242_7 for an array task, 4242_[1-4] for several, 4242+1 for a heterogeneous job component",
 			clip(s), ErrNotAnID)
 	}
 	id := ID{Job: whole(m[1]), Task: whole(m[2]), Tasks: m[3], Component: whole(m[4])}

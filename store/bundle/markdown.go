@@ -77,7 +77,7 @@ func (m *page) head(inc *Incident) {
 	m.f("All times are UTC. Secrets in logs and messages are masked.\n\n")
 	m.row("Asked", when(inv.Asked)+" by "+person(inv.Requester)+where(inv))
 	m.row("State", string(inv.State)+" since "+when(inv.Since))
-	m.row("Runs anew", inv.Again)
+	m.row("Rerun of", inv.Again)
 	m.row("Storage", inv.Storage)
 	if inc.Engine != nil {
 		m.row("Engine", inc.Engine.Version+", rules "+inc.Engine.RulesVersion)
@@ -100,7 +100,7 @@ func (m *page) row(name, value string) {
 	}
 }
 
-func person(id string) string { return cmp.Or(id, "nobody known") }
+func person(id string) string { return cmp.Or(id, "no one known") }
 
 func where(inv Investigation) string {
 	switch {
@@ -115,7 +115,7 @@ func where(inv Investigation) string {
 }
 
 func (m *page) conclusion(inc *Incident) {
-	m.f("## What was concluded\n\n")
+	m.f("## Conclusions\n\n")
 	if inc.Verdict == nil {
 		m.f("Nothing yet: there is no report.\n\n")
 	} else {
@@ -190,7 +190,7 @@ func words(e Entry) string {
 }
 
 func (m *page) course(inc *Incident) {
-	m.f("## What happened, in order\n\n| time | who | what |\n|---|---|---|\n")
+	m.f("## Timeline\n\n| time | who | what |\n|---|---|---|\n")
 	for _, e := range inc.Ledger {
 		m.f("| %s | %s | %s |\n", when(e.At), escape(cmp.Or(e.Actor, "the bot")), escape(words(e)))
 	}
@@ -206,7 +206,7 @@ func (m *page) fetched(inc *Incident) {
 			cited++
 		}
 	}
-	m.f("## What was fetched\n\n%d files, %d bytes; the report cites %d of them.", len(inc.Fetched), bytes, cited)
+	m.f("## Files fetched\n\n%d files, %d bytes; the report cites %d of them.", len(inc.Fetched), bytes, cited)
 	if inc.StorageLogs > 0 {
 		m.f(" %d are logs of the storage cluster.", inc.StorageLogs)
 	}
@@ -239,7 +239,7 @@ func (m *page) fetched(inc *Incident) {
 }
 
 func (m *page) posted(inc *Incident) {
-	m.f("## What was posted\n\n")
+	m.f("## Posts\n\n")
 	if len(inc.Posts) == 0 {
 		m.f("Nothing.\n\n")
 		return

@@ -76,7 +76,7 @@ func write(name string) error {
 func space(dir string) error {
 	var lim syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &lim); err == nil && lim.Cur < leastSize {
-		return fmt.Errorf("files may have %d bytes only (ulimit -f; LimitFSIZE): %w", lim.Cur, syscall.EFBIG)
+		return fmt.Errorf("files may have only %d bytes (ulimit -f; LimitFSIZE): %w", lim.Cur, syscall.EFBIG)
 	}
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
@@ -85,11 +85,11 @@ func space(dir string) error {
 	size := uint64(st.Bsize)
 	free, total := st.Bavail*size, st.Blocks*size
 	if least := min(leastBytes, total/fiftieth); total > 0 && free < least {
-		return fmt.Errorf("%d bytes are free in %s, less than %d: %w", free, dir, least, syscall.ENOSPC)
+		return fmt.Errorf("only %d bytes are free in %s, less than %d: %w", free, dir, least, syscall.ENOSPC)
 	}
 	// File systems without a table of files say 0.
 	if least := min(leastFiles, st.Files/fiftieth); st.Files > 0 && st.Ffree < least {
-		return fmt.Errorf("%d more files fit into %s, less than %d (inodes): %w", st.Ffree, dir, least, syscall.ENOSPC)
+		return fmt.Errorf("only %d more files fit into %s, less than %d (inodes): %w", st.Ffree, dir, least, syscall.ENOSPC)
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func remake(dir string) error {
 		return ErrLeft
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("making %s anew: %w", dir, err)
+		return fmt.Errorf("recreating %s: %w", dir, err)
 	}
 	return nil
 }

@@ -221,14 +221,14 @@ func (w *watched) look(ctx context.Context, m *Monitor) {
 	w.mu.Unlock()
 	switch {
 	case err != nil && was == nil:
-		m.log.Error("something that the bot needs does not work", "what", w.Name, "error", err)
+		m.log.Error("something the bot needs does not work", "what", w.Name, "error", err)
 	case err == nil && (was != nil || hung):
 		m.log.Warn("it works again", "what", w.Name)
 		m.well()
 	}
 	if gone && w.Mend != nil {
 		if err := w.Mend(bound); err != nil && !errors.Is(err, ErrLeft) {
-			m.log.Error("what is gone could not be made anew", "what", w.Name, "error", err)
+			m.log.Error("what was lost could not be recreated", "what", w.Name, "error", err)
 		}
 	}
 }
