@@ -119,7 +119,7 @@ func (c *cursor) peel() bool {
 		return c.stamp(k) || (!c.inner && c.task(k)) || c.nccl(k) || (!c.inner && c.host(k))
 	case isLetter(ch):
 		return c.glog(k) || c.level(k) || (c.logged && c.logger(k)) || c.stamp(k) ||
-			c.nameLike(k) && (c.nccl(k) || c.ucx(k) || (!c.inner && (c.stream(k) || c.host(k))))
+			c.nameLike(k) && (c.nccl(k) || c.ucx(k) || (!c.inner && (c.stream(k) || c.host(k)))) || !c.inner && c.service(k)
 	}
 	return false
 }
@@ -225,6 +225,30 @@ func (c *cursor) stream(k int) bool {
 	c.i = e + 10
 	return true
 }
+
+// service reads what composers of containers and process managers put in front of each line, padded to one width:
+// "trainer-1  | ", "web.1   | ". A word of letters alone may head the column of a table.
+func (c *cursor) service(k int) bool {
+	b := c.b
+	e := k
+	compound := false
+	for e < len(b) && e-k < maxService && (isAlnum(b[e]) || b[e] == '-' || b[e] == '.' || b[e] == '_') {
+		compound = compound || !isLetter(b[e])
+		e++
+	}
+	bar := spaces(b, e)
+	if !compound || bar == e || bar-e > maxIndent || at(b, bar) != '|' || at(b, bar+1) != ' ' || !isAlnum(b[e-1]) || key(b[k:e]) {
+		return false
+	}
+	if value(b[bar+2 : min(len(b), bar+66)]) {
+		return false // a row of a table
+	}
+	c.i = bar + 2
+	return true
+}
+
+// maxService is how long the name of a container may be.
+const maxService = 64
 
 // host reads "node1: ", "10.10.23.10: ".
 func (c *cursor) host(k int) bool {
