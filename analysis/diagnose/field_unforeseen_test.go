@@ -33,6 +33,24 @@ func TestFieldUnforeseen(t *testing.T) {
 	}
 }
 
+// An exception in words that nobody knows is the code's fault only where the code raised it in its own class and by itself.
+func TestFieldExceptionsInUnknownWords(t *testing.T) {
+	const (
+		own    = "Traceback (most recent call last):\n  File \"/opt/train/train.py\", line 209, in <module>\n    main()\n  File \"/opt/train/model.py\", line 12, in forward\n    return self.mlp(x)\n"
+		loaded = "Traceback (most recent call last):\n  File \"/opt/train/train.py\", line 3, in <module>\n    import model\n  File \"/opt/train/model.py\", line 2, in <module>\n    from layers import Block\n"
+	)
+	inBlock := strings.Replace(childFailed("05:20:01", "box7", 3, 3, 1), "<N/A>\n", "/tmp/e.json\n", 1)
+	for _, c := range []fieldCase{
+		{"of the program", one(fieldSteps + own + "LaneFault: lane 3 has no owner\n"), []string{"exception"}, ""},
+		{"of PyTorch", one(fieldSteps + own + "torch.cuda.MemoryFault: lane 3 has no owner\n"), []string{"exception", "unknown"}, ""},
+		{"while a module was imported", one(own + "LaneFault: lane 3 has no owner\n"), []string{"exception"}, ""},
+		{"while another module was imported", one(loaded + "LaneFault: lane 3 has no owner\n"), []string{"exception", "unknown"}, ""},
+		{"a list that a launcher begins below is none", one(fieldSteps + own + inBlock), []string{"exception", "unknown"}, ""},
+	} {
+		c.check(t)
+	}
+}
+
 // Who timed out first is said by those that it notified. Where its own log is at hand, and no line in it is understood to tell of the timeout, what
 // it said is not missing: it may be anything.
 func TestFieldTimeoutsThatAreNotUnderstood(t *testing.T) {

@@ -309,6 +309,9 @@ func (t *trace) body(r *reader, rec *record, b []byte) verdict {
 		return pass // a record of a logger amid the block
 	}
 	typ, msg, ok := finalLine(b)
+	if ok && len(msg) == 0 && !exceptionName(typ) && bytes.IndexByte(typ, '.') < 0 {
+		return pass // Python prints no colon where there is no message: it heads a list ("Failures:")
+	}
 	if t.orphan && !indented(b) && !(ok && exceptionName(typ)) {
 		return ended // a stack that was printed for another reason
 	}

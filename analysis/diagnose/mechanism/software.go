@@ -33,13 +33,15 @@ func ownMistake(fl *resolve.Failure) bool {
 }
 
 // ownWords says that a program speaks for itself in an exception: its words are known to tell of the code, or it raised it in its own code, and
-// in a class that neither runtimes nor the operating system use for what they meet.
+// in a class that neither PyTorch, other runtimes nor the operating system use for what they meet.
 func ownWords(f *resolve.Facts, fl *resolve.Failure) bool {
 	x := fl.Exc
-	if x == nil || fl.Sign != "" {
+	switch {
+	case fl.Sign != "":
 		return true // what is told otherwise is judged elsewhere
-	}
-	if slices.ContainsFunc(f.Known.Messages(), func(m knowledge.Message) bool { return m.Mechanism == knowledge.Exception && m.In(fl.Text) }) {
+	case x == nil:
+		return fl.Kind != resolve.KindRecord || !strings.HasPrefix(fl.Text, "Traceback (") // of which nobody saw what was raised
+	case slices.ContainsFunc(f.Known.Messages(), func(m knowledge.Message) bool { return m.Mechanism == knowledge.Exception && m.In(fl.Text) }):
 		return true
 	}
 	if len(x.Cause) > 0 {
@@ -49,7 +51,15 @@ func ownWords(f *resolve.Facts, fl *resolve.Failure) bool {
 	if class == "" || systems[class] || strings.Contains(x.Type, "::") || decoders.MatchString(class) {
 		return false
 	}
+	if strings.HasPrefix(x.Type, "torch.") && !strings.HasPrefix(x.Type, "torch._") || importing(x) {
+		return false
+	}
 	return len(x.Frames) == 0 || !OfLibrary(x.Frames[len(x.Frames)-1].File)
+}
+
+// importing says that an exception was raised while a module was being imported: what is installed may not fit.
+func importing(x *worker.Exception) bool {
+	return len(x.Frames) > 1 && x.Frames[len(x.Frames)-1].Func == "<module>"
 }
 
 // systems are the classes in which what lies below the program reports what it met: the C++ of PyTorch and others, and the operating system.
