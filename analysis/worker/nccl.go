@@ -205,7 +205,7 @@ func readState(r *reader, rec *record) bool {
 		if i < 0 {
 			continue
 		}
-		g, _, _ := lastGroup(rec.Text[:i])
+		g, _, _ := lastGroup(append(rec.head[:len(rec.head):len(rec.head)], rec.Text[:i]...))
 		b := rec.Text[i:]
 		w, ok := intUpTo(b, p.key, ".", ",", " P")
 		enqueued, okE := intUpTo(b, p.enqueued, ",")

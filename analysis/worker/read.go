@@ -70,6 +70,8 @@ type record struct {
 	Raw []byte
 	// Text is Raw without ANSI codes; Msg is Text without its prefix.
 	Text, Msg []byte
+	// head is the line above, where the record is its second half.
+	head []byte
 	// Cut: the file ends in this record without a \n, or the line is longer than the scanner's limit.
 	Cut bool
 	// Taken: a follower took it as part of its block.

@@ -514,6 +514,9 @@ func (r *reader) record(p *phys, at int, raw []byte, known bool) {
 	if r.section > 0 && rec.Who == line.NoOne {
 		rec.Who.MPIRank = r.section - 1
 	}
+	if p.records == 0 && at == 0 {
+		r.halved(rec)
+	}
 	rec.Repeated = repeated(text)
 	r.attribute(rec, r.writerOf(&rec.Who))
 	r.follows(rec)
