@@ -14,6 +14,7 @@ import (
 
 	"faultline/analysis/artifact/bandwidth"
 	"faultline/analysis/artifact/bmc"
+	"faultline/analysis/artifact/checked"
 	"faultline/analysis/artifact/collected"
 	"faultline/analysis/artifact/fabric"
 	"faultline/analysis/artifact/frtrace"
@@ -78,6 +79,7 @@ var evidenceKinds = []evidenceKind{
 	{name: "NCCL's own logs (NCCL_DEBUG=INFO, NCCL_DEBUG_FILE)", recognise: nccl.Recognise, read: readNCCL},
 	rowByRow(&bmc.Kind),
 	{name: "bundles from bot collect", recognise: collected.Recognise, read: readCollected, alone: true},
+	rowByRow(&checked.Kind),
 }
 
 // rowByRow is a kind of which each row speaks for itself: its package is all there is to it.

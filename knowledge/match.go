@@ -12,6 +12,7 @@ import (
 // families lists the tables in the order of Match: where a line speaks for several signatures, the earlier table is the
 // more specific evidence.
 var families = [][]Signature{
+	checkSignatures,
 	memorySignatures,
 	cudaSignatures,
 	acceleratorSignatures,

@@ -29,6 +29,7 @@ const (
 	labelEvidence   = "Evidence"
 	labelStuck      = "Stuck in"
 	labelBefore     = "Seen before"
+	labelCheck      = "Check before"
 	labelReason     = "Likely reason"
 	labelStorage    = "Storage"
 	labelNext       = "Next step"
@@ -88,6 +89,7 @@ func screen(v *view) []part {
 	add(labelEvidence, besideText(r))
 	add(labelStuck, waitsIn(r))
 	add(labelBefore, beforeText(r.History))
+	add(labelCheck, checkText(r))
 	add(labelReason, likelyReason(r.Verdict))
 	add(labelStorage, storageRow(r))
 	add(labelNext, nextStep(r))
@@ -167,6 +169,40 @@ func besideText(r *incident.Report) string {
 		text += " And " + count(more, "more finding") + "."
 	}
 	return text
+}
+
+// preflight is the kind of evidence that "bot check" leaves in the job's log.
+const preflight = "preflight"
+
+// checkText is what the check before the job warned of, where the job was started all the same: first of the nodes that the verdict names.
+func checkText(r *incident.Report) string {
+	for _, a := range r.Artifacts {
+		if a.Kind != preflight {
+			continue
+		}
+		var warnings []incident.Finding
+		for _, f := range a.Findings {
+			if strings.Contains(f.Statement, ": warning: ") {
+				warnings = append(warnings, f)
+			}
+		}
+		if len(warnings) == 0 {
+			return ""
+		}
+		first := max(0, slices.IndexFunc(warnings, func(f incident.Finding) bool {
+			node, _, _ := strings.Cut(f.Statement, ": ")
+			return slices.Contains(r.Verdict.Root.Nodes, node)
+		}))
+		text := sentence(strings.Replace(flat(warnings[first].Statement), "warning: ", "", 1))
+		if p := proofOf(warnings[first].Evidence[0]); p.Quote {
+			text += " See " + p.Where + "."
+		}
+		if more := len(warnings) - 1; more > 0 {
+			text += " And " + count(more, "more warning") + "."
+		}
+		return text
+	}
+	return ""
 }
 
 // storageRow says what the logs of the storage's daemons come to, where the verdict does not say it.

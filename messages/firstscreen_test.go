@@ -193,3 +193,20 @@ func TestACluesRowSaysEachThingOnce(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A warning about a node that the verdict names comes first; what the check only counts is no warning.
+func TestTheFirstScreenSaysWhatTheCheckBeforeTheJobWarnedOf(t *testing.T) {
+	told := func(text string, line int64) incident.Finding {
+		return incident.Finding{Statement: text, Evidence: []incident.Evidence{incident.Quote("slurm-1.out", line, 0, text, nil)}}
+	}
+	r := stall()
+	r.Verdict.Root.Nodes = []string{"cn02"}
+	r.Artifacts = []incident.Artifact{{Kind: preflight, Inline: true, Findings: []incident.Finding{told("all nodes: ready: 4 nodes", 3)}}}
+	if text := strings.Join(FirstScreen(r, 100), "\n"); strings.Contains(text, labelCheck) {
+		t.Error(text)
+	}
+	r.Artifacts[0].Findings = append(r.Artifacts[0].Findings, told("cn01: warning: clock: 2.0 s off the first node's", 1), told("cn02: warning: port: mlx5_3 port 1 is DOWN", 2))
+	if text := strings.Join(FirstScreen(r, 100), "\n"); !strings.Contains(text, "cn02: port: mlx5_3 port 1 is DOWN. See slurm-1.out:2. And 1 more warning.") {
+		t.Error(text)
+	}
+}

@@ -125,6 +125,9 @@ const (
 	Warn Level = "warn"
 )
 
+// Prefix is what each line of a result begins with: it stands in the job's log among lines of others.
+const Prefix = "bot check: "
+
 // Finding is one thing that is wrong.
 type Finding struct {
 	Node  string `json:"node"` // "" = of several nodes

@@ -25,7 +25,7 @@ func rowsArtifacts(f *resolve.Facts) []incident.Artifact {
 		a.Files = append(a.Files, told.File)
 		for _, row := range slices.Backward(told.Rows) {
 			text := row.Says
-			if n := cmp.Or(resolve.ShortHost(row.Host), resolve.ShortHost(f.Handed.Origins[told.File]), node(told.File)); n != "" {
+			if n := cmp.Or(row.Of, resolve.ShortHost(row.Host), resolve.ShortHost(f.Handed.Origins[told.File]), node(told.File)); n != "" {
 				text = fmt.Sprintf("%s: %s", n, text)
 			}
 			a.Findings = append(a.Findings, incident.Finding{Statement: text,

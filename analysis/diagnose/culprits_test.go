@@ -66,6 +66,17 @@ var culprits = map[knowledge.ID]culprit{
 	"nan-megatron-result":   {"RuntimeError: Rank 3, node n2, device 1, iteration 12: Unexpected result nan (message='found NaN in local grad norm for bucket #0 in backward pass before data-parallel communication collective')", "rank 3"},
 	"rerun-transient":       {"ERROR:megatron.core.rerun_state_machine:Rank 3, node n2, device 1, iteration #150: Possible transient error!", "rank 3"},
 	"nan-megatron-inf":      {"AssertionError: Rank 3: found Inf in local forward loss calculation. Device: 1, node: n2", "rank 3"},
+	"check-gpu":             {"bot check: FAIL n2: GPU: nvidia-smi: exit status 9  [nvidia-smi; dmesg | grep -i xid]", "n2"},
+	"check-gpus":            {"bot check: FAIL n2: GPU: 7 of 8 GPUs  [nvidia-smi -L; dmesg | grep -i xid]", "n2"},
+	"check-absent":          {"bot check: FAIL n2: rendezvous: did not reach the rendezvous  [scontrol show node n2]", "n2"},
+	"check-name":            {"bot check: FAIL n2: name resolution: n1: no such host  [getent hosts n1]", "n2"},
+	"check-network":         {"bot check: FAIL n2: network: sends 1.9 GiB/s to n3; most nodes reach 18.6 GiB/s  [find which end with bot isolate --for link]", "n2"},
+	"check-full":            {"bot check: FAIL n2: directory: 1.0 GiB free in /ckpt: a checkpoint needs 1.0 TiB  [df -h /ckpt]", "n2"},
+	"check-directory":       {"bot check: FAIL n2: directory: cannot write /ckpt: permission denied  [ls -ld /ckpt]", "n2"},
+	"check-library":         {"bot check: FAIL n2: library: libnccl.so.2: it needs libcudart.so.12, which was not found  [ldconfig -p | grep libnccl.so.2]", "n2"},
+	"check-variable":        {"bot check: FAIL n2: MASTER_ADDR: n9, and n1 on 3 other nodes", "n2"},
+	"check-version":         {"bot check: FAIL n2: driver: 535.1, and 550.90.07 on 3 other nodes", "n2"},
+	"check-locked":          {"bot check: FAIL n2: locked memory: ulimit -l is 64.0 KiB: RDMA can't register memory", "n2"},
 	"ended-mindspore":       {"[ERROR] ME(162078:281473590168608,MainProcess):2025-03-10-09:40:12.440.000 [mindspore/parallel/cluster/process_entity/_api.py:268] Worker process 4242 exit with exception.", "4242"},
 }
 

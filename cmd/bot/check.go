@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -248,13 +249,9 @@ func (c *checking) expected() ([]string, error) {
 	return nodes, nil
 }
 
-// line is a finding on a line. Facts come from other machines: nothing of them is trusted to be printable.
+// line is a finding on a line, which the engine knows again in the job's log. Facts come from other machines: nothing of them is trusted to be printable.
 func line(f preflight.Finding) string {
-	node := f.Node
-	if node == "" {
-		node = "nodes"
-	}
-	s := fmt.Sprintf("%-4s  %s: %s: %s", strings.ToUpper(string(f.Level)), node, f.Check, f.Text)
+	s := fmt.Sprintf("%s%s %s: %s: %s", preflight.Prefix, strings.ToUpper(string(f.Level)), cmp.Or(f.Node, "all nodes"), f.Check, f.Text)
 	if f.Fix != "" {
 		s += "  [" + f.Fix + "]"
 	}
@@ -292,6 +289,6 @@ func (c *checking) show(w io.Writer, all []preflight.Facts, findings []preflight
 	if fails > 0 {
 		verdict = "not ready"
 	}
-	fmt.Fprintf(w, "%s: %s, %s; %s, %s\n", verdict, count(len(all), "node"), count(gpus, "GPU"), count(fails, "failure"), count(len(findings)-fails, "warning"))
+	fmt.Fprintf(w, preflight.Prefix+"%s: %s, %s; %s, %s\n", verdict, count(len(all), "node"), count(gpus, "GPU"), count(fails, "failure"), count(len(findings)-fails, "warning"))
 	return code, nil
 }

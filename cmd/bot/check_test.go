@@ -4,7 +4,13 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+
+	"faultline/analysis/artifact/checked"
+	"faultline/knowledge"
+	"faultline/preflight"
 )
 
 func TestCheckPassesASoundMachine(t *testing.T) {
@@ -42,6 +48,46 @@ func TestNodesOfACheckMeet(t *testing.T) {
 	r.want(t, exitUnreadable, "127.0.0.2: rendezvous: did not reach the rendezvous", "not ready: 2 nodes")
 	other := <-ended
 	other.want(t, exitUnreadable, "see the output of localhost")
+}
+
+// A check that stops a job is the reason that the job's own log then gives, on the node that the check named, whatever the finding quotes.
+func TestWhatACheckSaysIsReadAgain(t *testing.T) {
+	sound := func(node string) preflight.Facts {
+		return preflight.Facts{Node: node, Env: map[string]string{"MASTER_ADDR": "cn01"}, GPUs: []preflight.GPU{{Driver: "550.90"}}, OpenFiles: 1 << 20}
+	}
+	for want, spoil := range map[string]func(*preflight.Facts){
+		"check-gpu":       func(f *preflight.Facts) { f.GPUTrouble = "nvidia-smi: No devices were found" },
+		"check-gpus":      func(f *preflight.Facts) { f.GPUs = nil },
+		"check-absent":    func(f *preflight.Facts) { f.Unreached = "connection refused" },
+		"check-name":      func(f *preflight.Facts) { f.Names = []preflight.Lookup{{Name: "cn01", Trouble: "Name or service not known"}} },
+		"check-network":   func(f *preflight.Facts) { f.Broken, f.To = "connection reset by peer", "cn01" },
+		"check-full":      func(f *preflight.Facts) { f.Dirs = []preflight.Dir{{Path: "/ckpt", Write: true, Free: 1}} },
+		"check-directory": func(f *preflight.Facts) { f.Dirs = []preflight.Dir{{Path: "/ckpt", Write: true, Trouble: "read-only file system"}} },
+		"check-library":   func(f *preflight.Facts) { f.Libraries = []preflight.Library{{Name: "libnccl.so.2", Trouble: "not found"}} },
+		"check-variable":  func(f *preflight.Facts) { f.Env = map[string]string{"MASTER_ADDR": "cn09"} },
+		"check-version":   func(f *preflight.Facts) { f.GPUs[0].Driver = "535.1" },
+		"check-locked":    func(f *preflight.Facts) { f.Locked, f.Ports = 1, []preflight.Port{{State: "ACTIVE"}} },
+		"check-warning":   func(f *preflight.Facts) { f.OpenFiles = 1024 },
+	} {
+		all := []preflight.Facts{sound("cn01"), sound("cn02"), sound("cn03")}
+		spoil(&all[1])
+		findings := preflight.Judge(all, nil, preflight.Wants{GPUs: 1, Checkpoint: 1 << 30})
+		seen := false
+		for _, f := range findings {
+			s := line(f)
+			ids := knowledge.Whole().Match(nil, []byte(s))
+			if len(ids) == 0 || !strings.HasPrefix(string(ids[0]), "check-") {
+				t.Errorf("%s: %q is read as %q", want, s, ids)
+			}
+			seen = seen || slices.Contains(ids, knowledge.ID(want))
+			if _, ok := checked.Kind.Row(s); !ok {
+				t.Errorf("%q is no row of a result", s)
+			}
+		}
+		if !seen {
+			t.Errorf("%s is not among %v", want, findings)
+		}
+	}
 }
 
 func TestCheckRefusesWhatItCannotDo(t *testing.T) {

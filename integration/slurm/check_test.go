@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"faultline/preflight"
 )
 
 // nets gives each of the four shared nodes a network of its own, joined by a switch. Its name is also the folder of what the nodes'
@@ -233,8 +235,8 @@ func TestWhatIsBrokenIsFoundBeforeTheJob(t *testing.T) {
 				}
 			}
 			for line := range strings.Lines(out) {
-				_, line, _ = strings.Cut(line, ": ")
-				if level, rest, ok := strings.Cut(line, "  "); ok && slices.Contains([]string{"FAIL", "WARN"}, strings.TrimSpace(level)) {
+				_, line, _ = strings.Cut(line, preflight.Prefix)
+				if level, rest, ok := strings.Cut(line, " "); ok && slices.Contains([]string{"FAIL", "WARN"}, level) {
 					// All nodes write to the one disk of this machine, which other tests keep busy: that it is slow is true.
 					busyDisk := strings.Contains(rest, "writes at only")
 					if !busyDisk && (len(f.want) == 0 || f.alone && !strings.HasPrefix(strings.TrimSpace(rest), "node03: ")) {

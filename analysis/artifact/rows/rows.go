@@ -26,6 +26,7 @@ type Kind struct {
 // Row is what one line tells.
 type Row struct {
 	Says string // one sentence, without a period
+	Of   string // the node that the line names, where it does; else it is its writer's
 	// Literals are parts of the line on which it rests, in their order: they are looked for again when the report is verified.
 	Literals []string
 }
