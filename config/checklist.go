@@ -23,6 +23,21 @@ type ChecklistItem struct {
 	Run string `yaml:"run"`
 }
 
+// Baselines are rates in GB/s; 0 = not stated.
+type Baselines struct {
+	TCP  float64 `yaml:"tcp"`
+	Bus  float64 `yaml:"bus"`
+	RDMA float64 `yaml:"rdma"`
+}
+
+func (c *Config) validateBaselines(bad func(path, format string, args ...any)) {
+	for name, rate := range map[string]float64{"tcp": c.Baselines.TCP, "bus": c.Baselines.Bus, "rdma": c.Baselines.RDMA} {
+		if !(rate >= 0 && rate < 1e6) {
+			bad("baselines."+name, "%g is not a number of GB/s", rate)
+		}
+	}
+}
+
 func (c *Config) validateChecklists(bad func(path, format string, args ...any)) {
 	typed := func(id string) bool {
 		return id != "" && len(id) <= 40 && id[0] != '-' && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""

@@ -36,6 +36,8 @@ type Config struct {
 	StorageAccess StorageAccess `yaml:"storage_access"`
 	// Checklists are a team's own, for bot check --checklist.
 	Checklists []Checklist `yaml:"checklists"`
+	// Baselines are what healthy nodes reach at least, for bot check.
+	Baselines Baselines `yaml:"baselines"`
 }
 
 // Cluster is one cluster that jobs run on.
@@ -227,6 +229,7 @@ func (c *Config) Validate() error {
 	c.validateWatch(bad)
 	c.validatePush(bad)
 	c.validateChecklists(bad)
+	c.validateBaselines(bad)
 	choice("output.format", c.Output.Format, Formats)
 	choice("output.color", c.Output.Color, Colors)
 	if c.Limits.Workers < 0 || c.Limits.Workers > maxWorkers {

@@ -47,7 +47,8 @@ func Judge(all []Facts, expected []string, w Wants) []Finding {
 	for _, c := range slices.Concat(shared, versions(all)) {
 		agree(all, c, add)
 	}
-	paths(all, add)
+	paths(all, w.Baseline.TCP, add)
+	links(all, w.Baseline, add)
 	slices.SortStableFunc(out, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Level, b.Level), cmp.Compare(a.Node, b.Node))
 	})
@@ -282,22 +283,12 @@ func named(v string) string {
 	return v
 }
 
-// slowest are the nodes that send far slower than most, and the rate of most. A node is held to the least that is sure of the others,
-// and the most that is possible of itself.
-func slowest(all []Facts) (slow []int, median float64) {
-	var list []float64
+// slowest are the nodes that send slower than least, or far slower than most, and the rate of most (0 of fewer than three). A node is
+// held to the least that is sure of the others, and the most that is possible of itself.
+func slowest(all []Facts, least float64) (slow []int, median float64) {
+	median = middle(all, func(f *Facts) float64 { return f.Rate })
 	for i := range all {
-		if all[i].Rate > 0 {
-			list = append(list, all[i].Rate)
-		}
-	}
-	if len(list) < 3 {
-		return nil, 0
-	}
-	slices.Sort(list)
-	median = list[len(list)/2]
-	for i := range all {
-		if f := &all[i]; f.Rate > 0 && max(f.Rate, f.Best) < slowShare*median {
+		if f := &all[i]; f.Rate > 0 && max(f.Rate, f.Best) < max(least, slowShare*median) {
 			slow = append(slow, i)
 		}
 	}
@@ -306,8 +297,8 @@ func slowest(all []Facts) (slow []int, median float64) {
 
 // paths names nodes whose data arrives slowly or not at all. Nodes send in a ring: where two paths in a row are bad, the node between
 // them is.
-func paths(all []Facts, add func(node string, l Level, check, fix, format string, args ...any)) {
-	slow, median := slowest(all)
+func paths(all []Facts, least float64, add func(node string, l Level, check, fix, format string, args ...any)) {
+	slow, median := slowest(all, least)
 	at := map[string]int{}
 	bad := map[int]string{}
 	for i := range all {
@@ -317,7 +308,11 @@ func paths(all []Facts, add func(node string, l Level, check, fix, format string
 		}
 	}
 	for _, i := range slow {
-		bad[i] = fmt.Sprintf("sends %s/s to %%s; most nodes reach %s/s", size(int64(all[i].Rate)), size(int64(median)))
+		usual := fmt.Sprintf("most nodes reach %s/s", size(int64(median)))
+		if max(all[i].Rate, all[i].Best) >= slowShare*median {
+			usual = "the baseline is " + gigabytes(least)
+		}
+		bad[i] = fmt.Sprintf("sends %s/s to %%s; %s", size(int64(all[i].Rate)), usual)
 	}
 	before := map[int]int{} // of a node, the bad path to it
 	for i := range bad {

@@ -24,6 +24,8 @@ type Meeting struct {
 	Nodes int           // how many are expected, the lead included
 	Wait  time.Duration // for those that do not come
 	Send  time.Duration // how long each node sends to the next, 0 = not at all
+	Least float64       // bytes a second that each node must send, 0 = not stated
+	Tools Tools
 }
 
 // The messages of the one connection between a node and the lead, in this order, each a JSON value.
@@ -41,6 +43,7 @@ type (
 		To    string `json:"to,omitempty"` // "" = send nothing
 		Addr  string `json:"addr,omitempty"`
 		Reach bool   `json:"reach,omitempty"` // the rendezvous port is open: try it
+		RDMA  string `json:"rdma,omitempty"`  // measure RDMA to there, and nothing else
 		End   *End   `json:"end,omitempty"`
 	}
 	done struct {
@@ -50,6 +53,9 @@ type (
 		Over      string  `json:"over,omitempty"`
 		MTU       int     `json:"mtu,omitempty"`
 		Unreached string  `json:"unreached,omitempty"`
+
+		RDMA        float64 `json:"rdma,omitempty"`
+		RDMATrouble string  `json:"rdma_trouble,omitempty"`
 	}
 	// End is what a node hears in the end.
 	End struct {
@@ -73,7 +79,9 @@ const (
 
 // Lead holds the meeting on l and returns the facts of all who came, its own first, and what judge says of them; the guests are told.
 func (m *Meeting) Lead(ctx context.Context, l net.Listener, self Facts, judge func([]Facts) []Finding) ([]Facts, []Finding, error) {
-	data, err := m.listen(&self)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	data, err := m.listen(ctx, &self)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -97,13 +105,14 @@ func (m *Meeting) Lead(ctx context.Context, l net.Listener, self Facts, judge fu
 	round := m.orders(out, port.open)
 	m.carry(ctx, guests, out, round)
 	// A node that looks slow while all send at once is measured again beside the other slow ones only.
-	if slow, _ := slowest(out); len(slow) > 0 {
+	if slow, _ := slowest(out, m.Least); len(slow) > 0 {
 		again := map[int]order{}
 		for _, i := range slow {
 			again[i] = order{To: round[i].To, Addr: round[i].Addr}
 		}
 		m.carry(ctx, guests, out, again)
 	}
+	m.carry(ctx, guests, out, m.rdmaOrders(out, round))
 	for _, g := range came {
 		if g.facts.Lost {
 			out = append(out, g.facts)
@@ -132,6 +141,19 @@ func (m *Meeting) orders(all []Facts, reach bool) map[int]order {
 	return list
 }
 
+// rdmaOrders let each node write to the next over RDMA, where both can.
+func (m *Meeting) rdmaOrders(all []Facts, round map[int]order) map[int]order {
+	list := map[int]order{}
+	for i := range all {
+		next := &all[(i+1)%len(all)]
+		host, _, err := net.SplitHostPort(round[i].Addr)
+		if err == nil && all[i].RDMAPort != "" && next.RDMAPort != "" {
+			list[i] = order{To: next.Node, RDMA: net.JoinHostPort(host, next.RDMAPort)}
+		}
+	}
+	return list
+}
+
 // carry has orders done side by side, and notes what came of them. The first of all is the lead itself, the others are the guests.
 func (m *Meeting) carry(ctx context.Context, guests []*guest, all []Facts, orders map[int]order) {
 	var working sync.WaitGroup
@@ -153,6 +175,10 @@ func (m *Meeting) carry(ctx context.Context, guests []*guest, all []Facts, order
 func (f *Facts) note(o order, d done) {
 	if o.Reach {
 		f.Unreached = clip(d.Unreached)
+	}
+	if o.RDMA != "" {
+		f.RDMA, f.RDMATrouble = d.RDMA, clip(d.RDMATrouble)
+		return
 	}
 	if f.To = o.To; d.Broken != "" {
 		f.Rate, f.Broken = 0, clip(d.Broken)
@@ -309,7 +335,9 @@ func (m *Meeting) tell(guests []*guest, findings []Finding) {
 
 // Join takes part in a meeting that another node leads.
 func (m *Meeting) Join(ctx context.Context, self Facts) (*End, error) {
-	data, err := m.listen(&self)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	data, err := m.listen(ctx, &self)
 	if err != nil {
 		return nil, err
 	}
@@ -319,7 +347,7 @@ func (m *Meeting) Join(ctx context.Context, self Facts) (*End, error) {
 		return nil, fmt.Errorf("the lead at %s: %w", m.Addr, err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(m.Wait + m.Send + patience))
+	_ = conn.SetDeadline(time.Now().Add(m.Wait + m.Send + ofProbe + patience))
 	in := json.NewDecoder(io.LimitReader(conn, 64<<20))
 	before := time.Now()
 	var h hello
@@ -383,7 +411,7 @@ func (m *Meeting) dial(ctx context.Context) (net.Conn, error) {
 }
 
 // listen opens where another node sends to, and counts what comes.
-func (m *Meeting) listen(self *Facts) (net.Listener, error) {
+func (m *Meeting) listen(ctx context.Context, self *Facts) (net.Listener, error) {
 	host := ""
 	if h, _, _ := net.SplitHostPort(m.Addr); h == "127.0.0.1" || h == "::1" {
 		host = h // a rehearsal on one machine
@@ -393,6 +421,9 @@ func (m *Meeting) listen(self *Facts) (net.Listener, error) {
 		return nil, fmt.Errorf("opening a port: %w", err)
 	}
 	self.Listen = l.Addr().String()
+	if m.Send > 0 {
+		serveRDMA(ctx, self, m.Tools)
+	}
 	go func() {
 		for {
 			conn, err := l.Accept()
@@ -428,6 +459,9 @@ const (
 
 // send streams to the node of the order. Where nothing comes through it tries small packets, to tell a path that loses large ones.
 func (m *Meeting) send(ctx context.Context, o order) done {
+	if o.RDMA != "" {
+		return m.rdmaTo(ctx, o.RDMA)
+	}
 	if o.To == "" {
 		return done{}
 	}

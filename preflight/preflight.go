@@ -38,6 +38,14 @@ type Facts struct {
 	Rate   float64 `json:"rate,omitempty"`
 	Best   float64 `json:"best,omitempty"`
 	Broken string  `json:"broken,omitempty"`
+	// Bus is what the GPUs of the node carry among them, by size; RDMA what it wrote to To, in bytes a second. The troubles say why they
+	// could not be measured.
+	Bus         []Measure `json:"bus,omitempty"`
+	BusTrouble  string    `json:"bus_trouble,omitempty"`
+	RDMA        float64   `json:"rdma,omitempty"`
+	RDMATrouble string    `json:"rdma_trouble,omitempty"`
+	// RDMAPort is where this node serves another's measurement.
+	RDMAPort string `json:"rdma_port,omitempty"`
 	// Over is the interface that it sent over, MTU that interface's.
 	Over string `json:"over,omitempty"`
 	MTU  int    `json:"mtu,omitempty"`
@@ -114,6 +122,7 @@ type Wants struct {
 	GPUs       int   // of each node, 0 = not stated
 	Checkpoint int64 // bytes that one checkpoint takes, 0 = not stated
 	MTU        int   // least of the interfaces that carry data, 0 = not stated
+	Baseline   Baseline
 }
 
 // Level is how bad a finding is.

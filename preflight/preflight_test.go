@@ -18,7 +18,7 @@ import (
 func sound(name string) Facts {
 	f := Facts{Node: name, Kernel: "6.8.0", CPUs: 96, Memory: 1 << 40, Free: 900 << 30, Shm: 512 << 30, ShmFree: 512 << 30, OpenFiles: 1 << 20, Locked: -1,
 		Env: map[string]string{"MASTER_ADDR": "cn01", "WORLD_SIZE": "32"}, Ports: []Port{{"mlx5_0", "1", "ACTIVE", "400 Gb/sec (4X NDR)"}},
-		Interfaces: []Interface{{"ib0", 4092}}, Dirs: []Dir{{Path: "/ckpt", Write: true, Free: 10 << 40, Rate: 1 << 30}}, To: "next", Rate: 20e9}
+		Interfaces: []Interface{{"ib0", 4092}}, Dirs: []Dir{{Path: "/ckpt", Write: true, Free: 10 << 40, Rate: 1 << 30}}, To: "next", Rate: 20e9, Bus: []Measure{{256 << 20, 800e9}}, RDMA: 46e9}
 	for i := range 8 {
 		f.GPUs = append(f.GPUs, GPU{Index: i, Name: "NVIDIA H100 80GB HBM3", Driver: "550.90.07", Memory: 81559, Used: 4, Clock: 1980, MostClock: 1980})
 	}
@@ -73,12 +73,17 @@ func TestWhatIsWrongIsFoundOnItsNode(t *testing.T) {
 		{"a variable that is missing", func(f *Facts) { delete(f.Env, "WORLD_SIZE") }, Fail, "not set, and 32 on 3 other nodes"},
 		{"a clock", func(f *Facts) { f.Offset, f.Unsure = 12, 0.01 }, Warn, "-12.0 s off the first node's"},
 		{"a slow network", func(f *Facts) { f.Rate = 2e9 }, Fail, "sends 1.9 GiB/s to next; most nodes reach 18.6 GiB/s"},
+		{"slower than the baseline", func(f *Facts) { f.Rate, f.Best = 11e9, 11e9 }, Fail, "sends 10.2 GiB/s to next; the baseline is 12 GB/s"},
+		{"slow links of GPUs", func(f *Facts) { f.Bus = []Measure{{1 << 20, 9e9}, {256 << 20, 90e9}} }, Fail, "reaches 9 GB/s at 1.0 MiB, 90 GB/s at 256.0 MiB; the baseline is 300 GB/s"},
+		{"links of GPUs below most", func(f *Facts) { f.Bus = []Measure{{256 << 20, 310e9}} }, Fail, "most nodes reach 800 GB/s"},
+		{"slow RDMA", func(f *Facts) { f.RDMA = 20e9 }, Fail, "writes 20 GB/s to next over RDMA; the baseline is 40 GB/s"},
+		{"RDMA that fails", func(f *Facts) { f.RDMA, f.RDMATrouble = 0, "ib_write_bw: Failed status 12" }, Warn, "not measured: ib_write_bw: Failed status 12"},
 		{"no network", func(f *Facts) { f.Rate, f.Broken = 0, "connection refused" }, Fail, "cannot send to next: connection refused"},
 		{"a small MTU", func(f *Facts) { f.Interfaces[0].MTU = 1500 }, Warn, "ib0 has an MTU of 1500, below 4092"},
 		{"a probe that hangs", func(f *Facts) { f.Slow = []string{"writing /ckpt"} }, Fail, "did not respond within 20s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := Judge(cluster(c.change), four, Wants{GPUs: 8, Checkpoint: 1 << 40, MTU: 4092})
+			got := Judge(cluster(c.change), four, Wants{GPUs: 8, Checkpoint: 1 << 40, MTU: 4092, Baseline: Baseline{TCP: 12e9, Bus: 300e9, RDMA: 40e9}})
 			at := slices.IndexFunc(got, func(f Finding) bool { return f.Level == c.level && strings.Contains(f.Text, c.text) })
 			if at < 0 {
 				t.Fatalf("%+v, expected %q", got, c.text)
@@ -333,11 +338,11 @@ func TestASlowNodeIsMeasuredTwice(t *testing.T) {
 	}
 	all := cluster(nil)
 	all[2].Rate = 1
-	if slow, _ := slowest(all); len(slow) != 1 || slow[0] != 2 {
+	if slow, _ := slowest(all, 0); len(slow) != 1 || slow[0] != 2 {
 		t.Errorf("%v", slow)
 	}
 	all[2].Best = all[0].Rate // its program was not given the processor; the network was not slow
-	if slow, _ := slowest(all); len(slow) > 0 {
+	if slow, _ := slowest(all, 0); len(slow) > 0 {
 		t.Errorf("%v", slow)
 	}
 }

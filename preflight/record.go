@@ -152,6 +152,14 @@ func differences(was, now *Facts) []string {
 	if was.Rate > 0 && now.Rate > 0 && now.Rate < slowerShare*was.Rate {
 		say("sends %s/s, previously %s/s", size(int64(now.Rate)), size(int64(was.Rate)))
 	}
+	for _, r := range []struct {
+		what          string
+		before, after float64
+	}{{"an all-reduce over its GPUs reaches", was.peak(), now.peak()}, {"writes over RDMA at", was.RDMA, now.RDMA}} {
+		if r.after > 0 && r.after < slowerShare*r.before {
+			say("%s %s, previously %s", r.what, gigabytes(r.after), gigabytes(r.before))
+		}
+	}
 	for _, d := range was.Dirs {
 		i := slices.IndexFunc(now.Dirs, func(o Dir) bool { return o.Path == d.Path && o.Write == d.Write })
 		if i >= 0 && d.Rate > 0 && now.Dirs[i].Rate > 0 && now.Dirs[i].Rate < slowerShare*d.Rate {

@@ -29,7 +29,9 @@ func newCheckCommand(e env) *cobra.Command {
 Run it in the batch script before training, once on each node. Each node checks its GPUs, limits, memory, ports, name resolution and
 directories, the libraries you name, and whether MASTER_PORT is free. The nodes then compare notes: which are missing, what differs
 (driver, libc, library versions, MTU, variables, number of GPUs), whose clock is off, which can't reach MASTER_PORT, where large packets
-are lost, and which sent at less than half the usual speed twice. The first node prints the result; all exit with the same code. It only reads, except
+are lost, and which sent at less than half the usual speed twice. Where nccl-tests (all_reduce_perf) or perftest (ib_write_bw) are
+installed, the GPUs of each node and RDMA to the next node are measured too, and held to --baseline or to what most nodes reach. The
+first node prints the result; all exit with the same code. It only reads, except
 for one temporary file in each --write directory.
 
 Under SLURM it detects the nodes. Otherwise, list all nodes with --nodes and name this one with --node. On a single node there is nothing to wait for.
@@ -74,6 +76,7 @@ type checking struct {
 	wrapped     wrapping
 	list        listing
 	record      string
+	baselines   []string
 }
 
 func (c *checking) declare(fs *pflag.FlagSet) {
@@ -88,9 +91,10 @@ func (c *checking) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&c.options.Node, "node", "", "this node's `NAME` in that list\ne.g. --node cn02")
 	fs.StringVar(&c.lead, "lead", "", "rendezvous address: `HOST:PORT` on the first node\ne.g. --lead cn01:20001")
 	fs.DurationVar(&c.wait, "wait", 30*time.Second, "how long to wait for missing nodes (`D`)\ne.g. --wait 2m")
-	fs.DurationVar(&c.send, "send", 2*time.Second, "how long each node sends to the next, 0 = skip (`D`)\ne.g. --send 5s")
+	fs.DurationVar(&c.send, "send", 2*time.Second, "how long each node sends to the next, 0 = measure nothing (`D`)\ne.g. --send 5s")
 	c.list.declare(fs)
 	fs.StringVar(&c.record, "record", "", "keep a health record in `FILE`: say what changed since each node last passed, and append this check\ne.g. --record /shared/health.jsonl")
+	fs.StringArrayVar(&c.baselines, "baseline", nil, "least rates in GB/s, `KIND=GB/s,…`: tcp between nodes, bus of an all-reduce within a node, rdma between nodes; a node below fails\ne.g. --baseline tcp=10,bus=380,rdma=45")
 	fs.BoolVar(&c.starts, "wrap", false, "start the command after -- when the check passes\ne.g. --wrap -- python train.py")
 	fs.StringVar(&c.wrapped.log, "log", "train-%j-%t.log", "with --wrap: also write the output to `FILE`, which is on disk before the command starts; SLURM's %j %t %N %n %A %a %s are replaced\ne.g. --log logs/error-%j-%n-%t.out")
 	fs.StringVar(&c.wrapped.push, "push", pushFailed, "with --wrap and $FAULTLINE_PUSH_TO: send the logs to the bot afterwards (`WHEN`): failed, always or never\ne.g. --push always")
@@ -116,8 +120,16 @@ func (c *checking) run(ctx context.Context, e env, args []string) (int, error) {
 	if c.wait <= 0 || c.send < 0 || c.checkpoint < 0 {
 		return exitUsage, usage("--wait must be positive; --send and --checkpoint must not be negative")
 	}
-	if err := c.list.load(); err != nil {
+	cfg, err := c.list.configured()
+	if err != nil {
 		return exitUsage, err
+	}
+	if err := c.list.load(cfg); err != nil {
+		return exitUsage, err
+	}
+	c.wants.Baseline = preflight.Baseline{TCP: cfg.Baselines.TCP * 1e9, Bus: cfg.Baselines.Bus * 1e9, RDMA: cfg.Baselines.RDMA * 1e9}
+	if err := c.wants.Baseline.Set(c.baselines); err != nil {
+		return exitUsage, usage("--baseline: %v", err)
 	}
 	if c.starts {
 		return c.wrap(ctx, e, args)
@@ -142,6 +154,9 @@ func (c *checking) check(ctx context.Context, e env) (int, error) {
 		c.options.Names = append(c.options.Names, addr)
 	}
 	self := preflight.Gather(ctx, c.options)
+	if c.send > 0 {
+		preflight.MeasureBus(ctx, &self, tools)
+	}
 	leads := len(nodes) < 2 || self.Node == nodes[0]
 	judge := func(all []preflight.Facts) []preflight.Finding {
 		findings := preflight.Judge(all, nodes, c.wants)
@@ -157,7 +172,7 @@ func (c *checking) check(ctx context.Context, e env) (int, error) {
 		all := []preflight.Facts{self}
 		return c.show(e.out, all, judge(all))
 	}
-	m := preflight.Meeting{Addr: c.lead, Token: "faultline check " + os.Getenv("SLURM_JOB_ID"), Nodes: len(nodes), Wait: c.wait, Send: c.send}
+	m := preflight.Meeting{Addr: c.lead, Token: "faultline check " + os.Getenv("SLURM_JOB_ID"), Nodes: len(nodes), Wait: c.wait, Send: c.send, Least: c.wants.Baseline.TCP, Tools: tools}
 	if self.Node != nodes[0] {
 		end, err := m.Join(ctx, self)
 		if err != nil { // nobody else can say what is wrong here
@@ -280,6 +295,9 @@ func (c *checking) show(w io.Writer, all []preflight.Facts, findings []preflight
 	c.list.show(w)
 	for _, f := range findings {
 		fmt.Fprintln(w, line(f))
+	}
+	if text := preflight.Measured(all); text != "" {
+		fmt.Fprintln(w, preflight.Prefix+"measured: "+text)
 	}
 	gpus := 0
 	for i := range all {

@@ -56,18 +56,24 @@ func TestWhatACheckSaysIsReadAgain(t *testing.T) {
 		return preflight.Facts{Node: node, Env: map[string]string{"MASTER_ADDR": "cn01"}, GPUs: []preflight.GPU{{Driver: "550.90"}}, OpenFiles: 1 << 20}
 	}
 	for want, spoil := range map[string]func(*preflight.Facts){
-		"check-gpu":       func(f *preflight.Facts) { f.GPUTrouble = "nvidia-smi: No devices were found" },
-		"check-gpus":      func(f *preflight.Facts) { f.GPUs = nil },
-		"check-absent":    func(f *preflight.Facts) { f.Unreached = "connection refused" },
-		"check-name":      func(f *preflight.Facts) { f.Names = []preflight.Lookup{{Name: "cn01", Trouble: "Name or service not known"}} },
-		"check-network":   func(f *preflight.Facts) { f.Broken, f.To = "connection reset by peer", "cn01" },
-		"check-full":      func(f *preflight.Facts) { f.Dirs = []preflight.Dir{{Path: "/ckpt", Write: true, Free: 1}} },
-		"check-directory": func(f *preflight.Facts) { f.Dirs = []preflight.Dir{{Path: "/ckpt", Write: true, Trouble: "read-only file system"}} },
-		"check-library":   func(f *preflight.Facts) { f.Libraries = []preflight.Library{{Name: "libnccl.so.2", Trouble: "not found"}} },
-		"check-variable":  func(f *preflight.Facts) { f.Env = map[string]string{"MASTER_ADDR": "cn09"} },
-		"check-version":   func(f *preflight.Facts) { f.GPUs[0].Driver = "535.1" },
-		"check-locked":    func(f *preflight.Facts) { f.Locked, f.Ports = 1, []preflight.Port{{State: "ACTIVE"}} },
-		"check-warning":   func(f *preflight.Facts) { f.OpenFiles = 1024 },
+		"check-gpu":    func(f *preflight.Facts) { f.GPUTrouble = "nvidia-smi: No devices were found" },
+		"check-gpus":   func(f *preflight.Facts) { f.GPUs = nil },
+		"check-absent": func(f *preflight.Facts) { f.Unreached = "connection refused" },
+		"check-name": func(f *preflight.Facts) {
+			f.Names = []preflight.Lookup{{Name: "cn01", Trouble: "Name or service not known"}}
+		},
+		"check-network": func(f *preflight.Facts) { f.Broken, f.To = "connection reset by peer", "cn01" },
+		"check-full":    func(f *preflight.Facts) { f.Dirs = []preflight.Dir{{Path: "/ckpt", Write: true, Free: 1}} },
+		"check-directory": func(f *preflight.Facts) {
+			f.Dirs = []preflight.Dir{{Path: "/ckpt", Write: true, Trouble: "read-only file system"}}
+		},
+		"check-library": func(f *preflight.Facts) {
+			f.Libraries = []preflight.Library{{Name: "libnccl.so.2", Trouble: "not found"}}
+		},
+		"check-variable": func(f *preflight.Facts) { f.Env = map[string]string{"MASTER_ADDR": "cn09"} },
+		"check-version":  func(f *preflight.Facts) { f.GPUs[0].Driver = "535.1" },
+		"check-locked":   func(f *preflight.Facts) { f.Locked, f.Ports = 1, []preflight.Port{{State: "ACTIVE"}} },
+		"check-warning":  func(f *preflight.Facts) { f.OpenFiles = 1024 },
 	} {
 		all := []preflight.Facts{sound("cn01"), sound("cn02"), sound("cn03")}
 		spoil(&all[1])
@@ -88,6 +94,31 @@ func TestWhatACheckSaysIsReadAgain(t *testing.T) {
 			t.Errorf("%s is not among %v", want, findings)
 		}
 	}
+}
+
+// What nccl-tests prints is held to the baseline of the command line, else of the configuration.
+func TestCheckHoldsTheGPUsToABaseline(t *testing.T) {
+	outsideSLURM(t)
+	table, err := filepath.Abs("../../analysis/artifact/nccltests/testdata/all_reduce-2.17.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, script := range map[string]string{
+		"nvidia-smi":      "for i in 0 1; do echo \"$i, NVIDIA H100 80GB HBM3, 550.90.07, 81559, 4, 1980, 1980, Not Active, Not Active\"; done",
+		"all_reduce_perf": "cat " + table,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	yaml := fileWith(t, "faultline.yaml", "baselines:\n  bus: 5000\n")
+	call(t, "", "check", "--node", "localhost").want(t, exitOK, "bot check: measured: all-reduce within a node ", "ready: 1 node, 2 GPUs")
+	call(t, "", "check", "--node", "localhost", "--config", yaml).want(t, exitUnreadable, "localhost: GPU links: an all-reduce over 2 GPUs reaches", "the baseline is 5000 GB/s")
+	call(t, "", "check", "--node", "localhost", "--config", yaml, "--baseline", "bus=0.001").want(t, exitOK, "ready")
+	call(t, "", "check", "--node", "localhost", "--send", "0").want(t, exitOK, "bot check: ready")
+	call(t, "", "check", "--baseline", "disk=3").want(t, exitUsage, "tcp=, bus= or rdma=")
 }
 
 func TestCheckRefusesWhatItCannotDo(t *testing.T) {

@@ -28,25 +28,30 @@ type listing struct {
 
 func (l *listing) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&l.name, "checklist", "", "also go through a checklist, `NAME`: "+strings.Join(preflight.Checklists(), ", ")+", or one of the configuration\ne.g. --checklist pre-training")
-	fs.StringVar(&l.config, "config", "", "read your team's checklists from `FILE`\ne.g. --config /etc/faultline.yaml")
+	fs.StringVar(&l.config, "config", "", "read your team's checklists and baselines from `FILE`\ne.g. --config /etc/faultline.yaml")
 	fs.StringArrayVar(&l.plans, "plan", nil, "what the job will be, `KEY=N,…`; may be repeated: "+strings.Join(preflight.PlanFields(), ", ")+"\ne.g. --plan params=70e9,tp=8,pp=4,dp=16")
 	fs.StringArrayVar(&l.ticks, "tick", nil, "tick a checklist item that only you can know, `ID`; may be repeated\ne.g. --tick small-run")
 }
 
+// configured is the team's configuration, else the default.
+func (l *listing) configured() (config.Config, error) {
+	if l.config == "" {
+		return config.Default(), nil
+	}
+	cfg, err := config.Load(l.config)
+	if err != nil {
+		return cfg, usage("%v", err)
+	}
+	return cfg, nil
+}
+
 // load finds the list and reads the plan.
-func (l *listing) load() error {
+func (l *listing) load(cfg config.Config) error {
 	if l.name == "" {
-		if len(l.plans)+len(l.ticks) > 0 || l.config != "" {
-			return usage("--plan, --tick and --config belong to a checklist: --checklist %s", preflight.PreTraining)
+		if len(l.plans)+len(l.ticks) > 0 {
+			return usage("--plan and --tick belong to a checklist: --checklist %s", preflight.PreTraining)
 		}
 		return nil
-	}
-	cfg := config.Default()
-	if l.config != "" {
-		var err error
-		if cfg, err = config.Load(l.config); err != nil {
-			return usage("%v", err)
-		}
 	}
 	var err error
 	if l.evidence.Plan, err = preflight.ParsePlan(l.plans); err != nil {
