@@ -54,6 +54,7 @@ var law = []rule{
 	{"config", []string{"config"}, "configuration is data"},
 	{"eval", []string{"eval", "incident", "knowledge", "analysis/verify", "simulate", "messages"}, "the score is kept by somebody who did not play"},
 	{"isolate", []string{"analysis/hostlist"}, "a search for a culprit by tests knows nothing of logs"},
+	{"probe", nil, "it tests machines, and knows nothing of logs"},
 	{"preflight", nil, "it looks at machines, and knows nothing of logs"},
 	{"cmd", []string{"/"}, "the binary wires everything"},
 	{"bench/shape", []string{"knowledge"}, "the shape of the code is measured from outside; which names it looks for is knowledge"},

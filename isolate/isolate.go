@@ -42,6 +42,7 @@ type Test struct {
 	Round   int      `json:"round"`
 	Nodes   []string `json:"nodes,omitempty"` // of a search for a culprit, in the order of the ledger
 	Size    int      `json:"size,omitempty"`  // of a search for a size
+	Part    string   `json:"part,omitempty"`  // of a search for a component
 	Outcome Outcome  `json:"outcome,omitempty"`
 }
 
@@ -55,6 +56,8 @@ type Ledger struct {
 	Groups int `json:"groups,omitempty"`
 	// Sizes is set where a size is searched for and no culprit.
 	Sizes *Sizes `json:"sizes,omitempty"`
+	// Components are set where one of them is searched for: what the job does, each of which a test does alone.
+	Components []string `json:"components,omitempty"`
 	// Flaky is the share of outcomes that are wrong; 0 = 0.05.
 	Flaky float64 `json:"flaky,omitempty"`
 	Tests []Test  `json:"tests"`
@@ -99,6 +102,8 @@ func (l *Ledger) Check() error {
 		return fmt.Errorf("the ledger has a round that is not between 1 and %d", mostRounds)
 	case l.Sizes != nil:
 		return l.Sizes.check()
+	case len(l.Components) > 0:
+		return l.checkComponents()
 	case len(l.Topology) > mostNodes:
 		return fmt.Errorf("%d switches are too many: the limit is %d", len(l.Topology), mostNodes)
 	case len(l.Nodes) < 2:
@@ -171,6 +176,10 @@ func (l *Ledger) Next() ([]Test, *Finding, error) {
 	if l.Sizes != nil {
 		return l.nextSize()
 	}
+	if len(l.Components) > 0 {
+		tests, f := l.nextComponents()
+		return tests, f, nil
+	}
 	s, err := l.replay()
 	if err != nil {
 		return nil, nil, err
@@ -192,7 +201,7 @@ func (l *Ledger) Next() ([]Test, *Finding, error) {
 
 // Likely are the culprits that are most likely now, best first.
 func (l *Ledger) Likely(n int) ([]string, error) {
-	if l.Sizes != nil {
+	if l.Sizes != nil || len(l.Components) > 0 {
 		return nil, nil
 	}
 	s, err := l.replay()

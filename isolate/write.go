@@ -17,7 +17,7 @@ const UsualTest = "all_reduce_perf -b 1G -e 1G -n 50 -g 1"
 
 // Line is what starts one test with SLURM.
 func (l *Ledger) Line(t Test) string {
-	nodes, command := t.Nodes, l.Command
+	nodes, command := t.Nodes, strings.ReplaceAll(l.Command, Component, t.Part)
 	count := len(nodes)
 	if l.Sizes != nil {
 		command = strings.ReplaceAll(command, Size, strconv.Itoa(t.Size))
@@ -85,10 +85,16 @@ func (l *Ledger) writeRound(b *strings.Builder, name string, tests []Test) {
 // Round says in a sentence which round tests are, and about how many follow.
 func (l *Ledger) Round(tests []Test) string {
 	text := fmt.Sprintf("Round %d", tests[0].Round)
-	if s, err := l.replay(); l.Sizes == nil && err == nil && s.round > 0 {
-		text += fmt.Sprintf(", about %d more", s.left())
+	if l.Sizes == nil && len(l.Components) == 0 {
+		if s, err := l.replay(); err == nil && s.round > 0 {
+			text += fmt.Sprintf(", about %d more", s.left())
+		}
 	}
 	switch {
+	case len(l.Components) > 0 && len(tests) > 1:
+		return text + fmt.Sprintf(": %d tests, one after the other. Side by side they would slow each other down.", len(tests))
+	case len(l.Components) > 0:
+		return text + "."
 	case len(tests) > 1:
 		return text + fmt.Sprintf(": %d tests that can run side by side.", len(tests))
 	case l.Sizes != nil:
@@ -100,6 +106,12 @@ func (l *Ledger) Round(tests []Test) string {
 // Meaning says what each outcome would mean.
 func (l *Ledger) Meaning(tests []Test) string {
 	switch {
+	case len(l.Components) > 0:
+		text := "A component that fails alone is where the fault is. If all pass, the fault needs them together."
+		if l.Command == ComponentTest {
+			text = "Write the program first: bot probe --out probe.py. Its output says which ranks failed: bot probe RESULT. " + text
+		}
+		return text
 	case l.Sizes != nil && tests[0].Size == l.Sizes.Bad:
 		return "It should fail. If it passes, this test may not reproduce the fault: run it again."
 	case l.Sizes != nil && tests[0].Size == l.Sizes.Good:
@@ -128,6 +140,8 @@ type Part struct{ Text, Command string }
 // Conclude says what was found, first in one sentence.
 func (l *Ledger) Conclude(f *Finding) []Part {
 	switch {
+	case len(l.Components) > 0:
+		return l.concludeComponents(f)
 	case l.Sizes != nil:
 		var b strings.Builder
 		l.writeSize(&b, f)

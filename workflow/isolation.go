@@ -21,16 +21,22 @@ func plain(name string) bool {
 	return name != "" && letter(rune(name[0])) && !strings.ContainsFunc(name, func(r rune) bool { return !letter(r) && !strings.ContainsRune("_.-", r) })
 }
 
-// NewSearch begins a search among the nodes of an investigation's report. command is what shows the fault, "" = the usual test. The
-// error says for people why there is nothing to search.
+// Components is what people write to search for a component of the job instead of a node.
+const Components = "components"
+
+// NewSearch begins a search among the nodes of an investigation's report. command is what shows the fault, "" = the usual test, or
+// Components. The error says for people why there is nothing to search.
 func (f *Flow) NewSearch(ctx context.Context, inv Investigation, command string) (*isolate.Ledger, error) {
 	r := redact.Report(inv.Report)
 	l := &isolate.Ledger{Kind: isolate.Any, Nodes: r.Coverage.NodesExpected, Suspects: r.Verdict.Root.Nodes, Command: command, Limit: clock(testLimit)}
 	if len(l.Nodes) == 0 {
 		l.Nodes = r.Coverage.NodesSeen
 	}
-	if l.Command == "" {
+	switch l.Command {
+	case "":
 		l.Command = isolate.UsualTest
+	case Components:
+		l.Command, l.Components = isolate.ComponentTest, isolate.JobComponents
 	}
 	if n := r.Job.RanksPerNode; n != nil {
 		l.GPUs = *n

@@ -135,6 +135,26 @@ func TestASearchTakesWhatPeopleHave(t *testing.T) {
 	}
 }
 
+// A search for a component begins with one test of each, and ends with the one that fails twice.
+func TestASearchForAComponent(t *testing.T) {
+	s := newStage(t)
+	wide(s)
+	s.says("12345")
+	s.says("isolate F-1 components")
+	if l := search(t, s); len(l.Pending()) != 4 || l.Tests[2].Part != "data" {
+		t.Fatalf("%+v", l)
+	}
+	s.says("isolate F-1 1a=pass 1b=pass 1c=fail 1d=pass")
+	s.says("isolate F-1 2a=fail")
+	s.at("F-1", workflow.Reported)
+	thread := s.transcript()
+	for _, want := range []string{"4 tests, one after the other", "bot probe --out probe.py", "python3 probe.py communication", "Fails alone: data (5 tests in 2 rounds).", "--test 'python3 probe.py data'"} {
+		if !strings.Contains(thread, want) {
+			t.Errorf("the thread has no %q:\n%s", want, thread)
+		}
+	}
+}
+
 // New evidence is read while a search goes on, and the search goes on behind it.
 func TestASearchHoldsNothingUp(t *testing.T) {
 	s := newStage(t)

@@ -19,6 +19,7 @@ import (
 	"faultline/analysis/hostlist"
 	"faultline/incident"
 	"faultline/isolate"
+	probes "faultline/probe"
 )
 
 func newIsolateCommand(e env) *cobra.Command {
@@ -34,12 +35,17 @@ is a file: pass it again with the outcomes. You can correct an outcome.
 A test reproduces the fault: it fails, hangs, or falls below a bandwidth. Without --test it is all_reduce_perf from nccl-tests, whose
 output can be given as the outcome (1a=run-1a.txt; set the minimum bandwidth with --floor).
 
+With --components it tests compute, memory, data and communication one at a time instead, on all nodes, with the program that bot probe writes. Its
+output can be given as the outcome, too.
+
 Examples:
   bot isolate --ledger f.json --nodes 'cn[001-064]' --gpus 8 --partition gpu --time 10 --floor 180
   bot isolate --ledger f.json 1a=fail
   bot isolate --ledger f.json 2a=run-2a.txt 2b=run-2b.txt
   bot isolate --ledger f.json --report report.json --for link --topology /etc/slurm/topology.conf
   bot isolate --ledger s.json --sizes gpus --good 8 --bad 512 --gpus 8 --test './train.sh'
+  bot isolate --ledger c.json --components --nodes 'cn[001-008]' --gpus 8
+  bot isolate --ledger c.json 1a=compute.txt 1b=memory.txt 1c=data.txt 1d=communication.txt
   bot isolate --ledger b.json --sizes batch --good 16 --bad 64 --test 'srun -N1 ./train.sh --batch {size}'
 
 Exit code: 0 = found the culprit or the failing size; 3 = more tests are needed, or the search found nothing; 2 = usage error; 1 = a file can't
@@ -57,6 +63,7 @@ type isolation struct {
 	ledger, nodes, suspects, report, topology, kind string
 	partition, limit, test, sizes                   string
 	gpus, groups, good, bad, step                   int
+	components                                      bool
 	flaky, floor                                    float64
 }
 
@@ -73,6 +80,7 @@ func (x *isolation) declare(fs *pflag.FlagSet) {
 	fs.IntVar(&x.gpus, "gpus", 0, "GPUs per node (`N`)\ne.g. --gpus 8")
 	fs.IntVar(&x.groups, "side-by-side", 2, "run up to `N` tests of a round at once\ne.g. --side-by-side 4")
 	fs.StringVar(&x.sizes, "sizes", "", "search for a size instead of a culprit: gpus, batch or layers (`OF`)\ne.g. --sizes gpus")
+	fs.BoolVar(&x.components, "components", false, "test compute, memory, data and communication one at a time\ne.g. --components")
 	fs.IntVar(&x.good, "good", 0, "the size that works (`N`)\ne.g. --good 8")
 	fs.IntVar(&x.bad, "bad", 0, "the size that fails (`N`)\ne.g. --bad 512")
 	fs.IntVar(&x.step, "step", 0, "only try multiples of `N`; 0 = whole nodes for GPUs, otherwise 1\ne.g. --step 8")
@@ -157,8 +165,14 @@ func (x *isolation) begin() (*search, error) {
 	if x.sizes != "" {
 		return l, x.beginSizes(l)
 	}
-	if l.Command == "" {
+	switch {
+	case l.Command == "" && x.components:
+		l.Command = isolate.ComponentTest
+	case l.Command == "":
 		l.Command = isolate.UsualTest
+	}
+	if x.components {
+		l.Components = isolate.JobComponents
 	}
 	l.Kind = isolate.Kind(x.kind)
 	var err error
@@ -220,7 +234,7 @@ func suspects(r *incident.Report) []string { return slices.Clone(r.Verdict.Root.
 func (l *search) take(ctx context.Context, arg string) error {
 	id, value, ok := strings.Cut(arg, "=")
 	if !ok {
-		return fmt.Errorf("%q is not an outcome: write 1a=fail, 1a=pass, or 1a=FILE with nccl-tests output", arg)
+		return fmt.Errorf("%q is not an outcome: write 1a=fail, 1a=pass, or 1a=FILE with the output of nccl-tests or bot probe", arg)
 	}
 	o := isolate.Outcome(strings.ToLower(value))
 	switch o {
@@ -239,6 +253,12 @@ func (l *search) take(ctx context.Context, arg string) error {
 
 // judge is how a run of nccl-tests ended.
 func (l *search) judge(ctx context.Context, data []byte) (isolate.Outcome, error) {
+	if results, err := probes.Read(bytes.NewReader(data)); err == nil && len(results) > 0 {
+		if len(probes.Judge(results)) > 0 {
+			return isolate.Fail, nil
+		}
+		return isolate.Pass, nil
+	}
 	runs, err := nccltests.Read(ctx, bytes.NewReader(data))
 	if err != nil {
 		return "", err

@@ -36,7 +36,7 @@ func newRootCommand(e env) *cobra.Command {
 		commands []*cobra.Command
 	}{
 		{"A job's logs", []*cobra.Command{newDiagnoseCommand(e), newTriageCommand(e), newExplainCommand(e), newDiffCommand(e), newTrendsCommand(e), newPostmortemCommand(e)}},
-		{"A job's machines", []*cobra.Command{newCollectCommand(e), newReproCommand(e), newIsolateCommand(e), newCheckCommand(e)}},
+		{"A job's machines", []*cobra.Command{newCollectCommand(e), newReproCommand(e), newIsolateCommand(e), newProbeCommand(e), newCheckCommand(e)}},
 		{"In Slack", []*cobra.Command{newServeCommand(e), newDoctorCommand(e), newPushCommand(e), newExportCommand(e), newForgetCommand(e), newBackupCommand(e)}},
 		{"Try it", []*cobra.Command{newDemoCommand(e), newConsoleCommand(e), newSimulateCommand(e), newEvalCommand(e), newKnowledgeCommand(e)}},
 		{"This program", []*cobra.Command{newCompletionCommand(e), newManCommand(e), newVersionCommand(e)}},
