@@ -72,6 +72,7 @@ var streams = map[string]bool{"stdout": true, "stderr": true}
 // clocks are the members that hold a time.
 var clocks = map[string]bool{
 	"time": true, "timestamp": true, "@timestamp": true, "asctime": true, "ts": true, "datetime": true,
+	"_timestamp": true, "wall_time": true, // W&B's and TensorBoard's
 }
 
 // otherText are members that hold a message where "line" is the number of a line of code.
@@ -82,14 +83,15 @@ var measured = map[string]bool{
 	"step": true, "global_step": true, "iteration": true, "iter": true, "loss": true, "train_loss": true, "lm loss": true,
 }
 
-// Unwrap takes the envelope off a line, and what is within it if that is another. It reports false where there is none.
+// Unwrap takes the envelope off a line, and what is within it if that is another. It reports false where there is none; what it returns
+// then has only the stamp of a record that is read as it is.
 func (u *Unwrapper) Unwrap(raw []byte) (Envelope, bool) {
 	if len(raw) == 0 || raw[0] != '{' && raw[0] != ' ' && raw[0] != '\t' && !isDigit(raw[0]) {
 		return Envelope{}, false
 	}
 	e, ok := u.unwrap(raw, 0)
 	if !ok {
-		return Envelope{}, false
+		return Envelope{Stamp: e.Stamp}, false
 	}
 	for n := 1; n < maxEnvelopes; n++ {
 		in, ok := u.unwrap(e.Text, n%2)
@@ -208,6 +210,9 @@ func (u *Unwrapper) object(b []byte, room int) (Envelope, bool) {
 		case c == '[':
 			i = listEnd(b, i)
 			key = nil
+		case isDigit(c) && clocks[string(key)] && e.Stamp.Kind == NoStamp:
+			e.Stamp, i = epoch(b, i)
+			key = nil
 		case c == '}':
 			depth--
 			key = nil
@@ -223,8 +228,11 @@ func (u *Unwrapper) object(b []byte, room int) (Envelope, bool) {
 	if len(list) == 0 && !foreign && loki.to > loki.from {
 		list = append(list, loki)
 	}
+	if steps && e.Stamp.Kind != NoStamp {
+		e.Stamp.Emitter = Container // the job writes its steps itself
+	}
 	if len(list) == 0 {
-		return Envelope{}, false
+		return Envelope{Stamp: e.Stamp}, false
 	}
 	ended := u.open(&e, b, list, room)
 	if docker {
@@ -271,6 +279,20 @@ func (u *Unwrapper) open(e *Envelope, b []byte, list []member, room int) (ended 
 	}
 	e.At = places
 	return ended
+}
+
+// epoch reads a number of seconds since 1970, which may have a fraction; another number is no time.
+func epoch(b []byte, i int) (Stamp, int) {
+	const digits, least = 10, 1_000_000_000 // until 2286, since September 2001
+	v, end := number(b, i, digits)
+	if v < least || isDigit(at(b, end)) {
+		return Stamp{}, max(end, i+1)
+	}
+	s := Stamp{Kind: Epoch, Emitter: Container, Unix: int64(v)}
+	if at(b, end) == '.' {
+		s.Nanos, end = fraction(b, end+1)
+	}
+	return s, end
 }
 
 // quotedEnd is where the string that begins at i ends: at its quotation mark, or where b does. plain says that nothing in

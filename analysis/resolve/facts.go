@@ -128,6 +128,7 @@ type JobFacts struct {
 	WorldSize                       int
 	WorldFrom                       string     // what states the world size
 	WorldEvidence                   *worker.At // nil when the operator states it
+	StepsToCome                     int64      // how many steps it is to take, where a line or an argument states it; 0 unknown
 	Least                           int        // how many ranks there are at least, where WorldSize is not known; see least
 	LeastFrom                       string     // what proves it
 	PerNode                         int

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"faultline/analysis/worker"
@@ -62,6 +63,24 @@ func (f *Facts) started(obs *worker.Observations, name string) {
 		}
 	}
 	f.Job.StepsLogged = len(steps)
+	f.Job.StepsToCome = f.stepsToCome(obs)
+}
+
+// endsAt are arguments that say how many steps there are to be: transformers, torchtitan, nanoGPT; Megatron-LM; diffusers; Lightning, NeMo.
+var endsAt = map[string]bool{"max_steps": true, "total_steps": true, "train_iters": true, "max_iters": true, "max_train_steps": true, "num_train_steps": true, "num_training_steps": true}
+
+// stepsToCome is how many steps the job is to take in all. A line says what became of the arguments.
+func (f *Facts) stepsToCome(obs *worker.Observations) int64 {
+	if n, err := strconv.ParseInt(strings.ReplaceAll(mostStated(obs, "steps"), ",", ""), 10, 64); err == nil {
+		return n
+	}
+	for _, a := range f.Job.Arguments {
+		name := strings.ReplaceAll(strings.TrimLeft(a.Name[strings.LastIndexByte(a.Name, '.')+1:], "-"), "-", "_")
+		if n, err := strconv.ParseInt(a.Value, 10, 64); err == nil && n > 0 && endsAt[name] {
+			return n
+		}
+	}
+	return 0
 }
 
 // namesRun are arguments that name what is trained, the plainest first: Megatron, NeMo, transformers.

@@ -28,6 +28,9 @@ func (l *look) step() {
 	ago, timed := l.clock.ago(p.T, p.At)
 	var text string
 	total := l.main.Total
+	if total <= 0 && l.f.Job.StepsToCome >= p.Step {
+		total = l.f.Job.StepsToCome
+	}
 	switch {
 	case p.Step == line.Unknown:
 		text = fmt.Sprintf("%s progress lines, no step number", grouped(p.N))
@@ -49,23 +52,69 @@ func (l *look) step() {
 	}
 }
 
-// paceOf is how long a step takes now, pauses included where lines have times.
+// stretch are the points of the last stretch of a course: before it the run or the batch was another.
+func stretch(c *resolve.Course) []resolve.Point {
+	ps := c.Points
+	from := len(ps)
+	for from > 0 && ps[from-1].Stretch == ps[len(ps)-1].Stretch {
+		from--
+	}
+	return ps[from:]
+}
+
+// paceOf is how long a step takes now, with its part of the pauses that the job has made until now.
 func (l *look) paceOf() float64 {
-	ps := l.main.Points
-	last := &ps[len(ps)-1]
-	for i := len(ps) - 1; i >= 0; i-- {
-		p := &ps[i]
-		if p.Stretch != last.Stretch || i < len(ps)/2 {
-			break
-		}
-		if d := last.Step - p.Step; p.Step >= 0 && d > 0 && last.T.Valid && p.T.Valid && last.T.T > p.T.T && (i <= len(ps)/2+1 || len(ps)-i > 4*recent) {
-			return (last.T.T - p.T.T) / float64(d)
-		}
+	ps := stretch(l.main)
+	if now := worked(tail(ps, 4*recent)); now.steps > 0 {
+		all := worked(ps)
+		return now.pace() + all.paused/float64(all.steps+all.pauses)
 	}
 	if !everyLine(l.main) {
 		return 0
 	}
 	return figures.Median(tail(secondsOf(l.main.Timed()), recent))
+}
+
+// work is how much points of a course tell of steps and of pauses between them.
+type work struct {
+	steps, pauses   int64 // steps that are timed, and those that a pause is part of
+	seconds, paused float64
+	points          int // until both were enough
+}
+
+func (w *work) pace() float64 { return w.seconds / float64(w.steps) }
+
+// worked adds up how long the steps of points took, and how much longer those with a pause. An unusual gap is a pause, whatever lies in it.
+func worked(ps []resolve.Point) (w work) { return workedFor(ps, 0, math.Inf(1)) }
+
+// workedFor ends where so many points span so many seconds of work.
+func workedFor(ps []resolve.Point, points int, seconds float64) (w work) {
+	const pause = 5 // usual gaps: what no line announces
+	var gaps []float64
+	for i := range ps {
+		if ps[i].Gap > 0 {
+			gaps = append(gaps, ps[i].Gap)
+		}
+	}
+	usual := figures.Median(gaps)
+	for i := 1; i < len(ps); i++ {
+		a, b := &ps[i-1], &ps[i]
+		steps := b.Step - a.Step
+		if steps > 0 && a.Step >= 0 && a.T.Valid && b.T.Valid && b.T.T >= a.T.T {
+			if gap := b.T.T - a.T.T; gap < pause*usual+1 && !b.Paused {
+				w.steps, w.seconds = w.steps+steps, w.seconds+gap
+			} else {
+				w.pauses, w.paused = w.pauses+steps, w.paused+gap
+			}
+		}
+		if w.points = i + 1; w.points >= points && w.seconds >= seconds {
+			break
+		}
+	}
+	if w.steps > 0 {
+		w.paused = max(0, w.paused-float64(w.pauses)*w.pace())
+	}
+	return w
 }
 
 func secondsOf(ps []*resolve.Point) []float64 {
@@ -191,8 +240,9 @@ func (l *look) stepTime() {
 // everyLine says that most lines of a course tell the time of a step. Of those with times of whole seconds only pauses may do.
 func everyLine(c *resolve.Course) bool {
 	n := 0
-	for i := range c.Points {
-		if c.Points[i].Stretch == c.Points[len(c.Points)-1].Stretch {
+	ps := stretch(c)
+	for i := range ps {
+		if i == 0 || ps[i].Step < 0 || ps[i].Step != ps[i-1].Step { // a step may be told in several lines
 			n++
 		}
 	}
@@ -205,16 +255,15 @@ const exact = 20.0
 // byClock compares the step times of the first and the last lines by the lines' own times, pauses left out, where no single line tells
 // its own. It says whether there was something to compare.
 func (l *look) byClock() bool {
-	ps := l.main.Points
-	from := len(ps)
-	for from > 0 && ps[from-1].Stretch == ps[len(ps)-1].Stretch {
-		from--
-	}
-	ps = ps[min(from+1, len(ps)):]
+	ps := stretch(l.main)
+	ps = ps[min(1, len(ps)):] // the first step compiles
 	half := len(ps) / 2
 	base, n := windowed(ps[:half])
-	now, m := windowed(ps[max(half, len(ps)-max(2*recent, n)):])
-	if n == 0 || m == 0 {
+	now, m := 0.0, 0
+	for k := n; n > 0 && m == 0 && k <= 2*n && k <= len(ps)-half; k++ {
+		now, m = windowed(ps[len(ps)-k:])
+	}
+	if m == 0 {
 		return false
 	}
 	word, level := "stable", incident.TriageNone
@@ -231,22 +280,11 @@ func (l *look) byClock() bool {
 
 // windowed is the time of a step over the first points that span long enough, and how many these are; 0 where none do.
 func windowed(ps []resolve.Point) (seconds float64, n int) {
-	const pause = 5 // usual gaps: what no line announces
-	var gaps []float64
-	for i := range ps {
-		gaps = append(gaps, ps[i].Gap)
+	w := workedFor(ps, 2*recent, exact)
+	if w.steps == 0 || w.points < 2*recent || w.seconds < exact {
+		return 0, 0
 	}
-	usual := figures.Median(gaps)
-	steps, time := int64(0), 0.0
-	for i := 1; i < len(ps); i++ {
-		if d := ps[i].Step - ps[i-1].Step; d > 0 && ps[i-1].Step >= 0 && ps[i].Gap > 0 && ps[i].Gap < pause*usual+1 && !ps[i].Paused {
-			steps, time = steps+d, time+ps[i].Gap
-		}
-		if i >= 2*recent-1 && time >= exact {
-			return time / float64(steps), i + 1
-		}
-	}
-	return 0, 0
+	return w.pace(), w.points
 }
 
 // settled leaves out the first lines of a course: the first steps compile, allocate and fill caches.
@@ -286,8 +324,11 @@ func (l *look) save() {
 	if step >= 0 {
 		text = "step " + grouped(step)
 	}
-	if timed {
+	switch {
+	case timed && l.f.At(done.At).Valid:
 		text = join(text, span(ago)+" ago")
+	case timed: // the line above has a time, its own has none
+		text = join(text, "at most "+span(ago)+" ago")
 	}
 	if p := l.last(); p != nil && step >= 0 && p.Step > step {
 		text = join(text, count(int(p.Step-step), "step")+" would be lost"+l.hours(ago))

@@ -8,11 +8,19 @@ import (
 	"faultline/incident"
 )
 
-// throughput says how much the job gets done, in the logs' own unit.
+// throughput says how much the job gets done, in the logs' own unit. Where a step takes several lines, another one may say it.
 func (l *look) throughput() {
-	if r, unit := figures.Throughput(l.texts(l.main)); len(r) > 0 {
-		l.compare(r, unit)
-		return
+	courses := []*resolve.Course{l.main}
+	for _, c := range l.f.Courses {
+		if l.main != nil && c != l.main && c.File == l.main.File && c.Rank == l.main.Rank {
+			courses = append(courses, c)
+		}
+	}
+	for _, c := range courses {
+		if r, unit := figures.Throughput(l.texts(c)); len(r) > 0 {
+			l.compare(r, unit)
+			return
+		}
 	}
 	if l.main != nil {
 		l.absent("throughput")

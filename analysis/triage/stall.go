@@ -65,7 +65,10 @@ func (l *look) waiting() {
 	late := max(latePauses*longest, min(max(lateGaps*usual, latePause*longest, lateLeast), lateWatch*l.stall.watch))
 	long := max(late, lateWatch*l.stall.watch)
 	if pause := l.pause(p); pause.at != nil {
-		if ago, _ = l.clock.least(l.f.At(*pause.at), pause.at.File); ago <= max(latePauses*longest, openPause) {
+		if since, timed := l.clock.least(l.f.At(*pause.at), pause.at.File); timed { // else it began behind the last step: no earlier
+			ago = since
+		}
+		if ago <= max(latePauses*longest, openPause) {
 			l.pausing(pause, p, usual, longest)
 			return
 		}

@@ -32,6 +32,7 @@ func (r *reader) enveloped(p *phys) bool {
 	}
 	e, ok := r.envelopes.Unwrap(bytes.TrimSuffix(p.raw, []byte("\r")))
 	if !ok {
+		p.stamp = e.Stamp
 		return false
 	}
 	r.release()

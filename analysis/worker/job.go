@@ -19,6 +19,9 @@ type factRule struct {
 	pattern    *pattern.Regexp
 }
 
+// stepsToCome reads how many steps a job is to take.
+var stepsToCome = pattern.New(`(?i)\btotal (?:optimization |train(?:ing)? )?steps?\s*[:=]?\s*(?P<steps>\d[\d,]*)(?:[\s.;)]|$)`)
+
 var factRules = []factRule{
 	// Megatron-LM, Megatron Core and Bridge: megatron/training/initialize.py and arguments.py.
 	{literal: "using world size: ", key: "framework", value: "megatron"},
@@ -39,6 +42,11 @@ var factRules = []factRule{
 	{literal: "context_parallel_size ..", pattern: pattern.New(`(?:^|\s)context_parallel_size \.{2,} (?P<cp>\d+)\s*$`)},
 	{literal: "data_parallel_size ..", pattern: pattern.New(`(?:^|\s)data_parallel_size \.{2,} (?P<dp>\d+)\s*$`)},
 	{literal: "[before the start of training step]", pattern: pattern.New(`datetime: (?P<python_start>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)`)},
+	// torchtitan ("total steps 5000"), transformers ("Total optimization steps = 5,000"), scripts of all kinds.
+	{literal: "otal steps", pattern: stepsToCome},
+	{literal: "otal optimization steps", pattern: stepsToCome},
+	{literal: "otal training steps", pattern: stepsToCome},
+	{literal: "otal train steps", pattern: stepsToCome},
 	// Lightning and NeMo.
 	{literal: "Initializing distributed: GLOBAL_RANK", key: "framework", value: "lightning"},
 	{literal: "Initializing distributed: GLOBAL_RANK", pattern: pattern.New(`MEMBER: \d+/(?P<world_size>\d+)`)},

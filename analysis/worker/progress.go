@@ -35,7 +35,10 @@ type progressForm struct {
 const belowHead = 256
 
 // headed is a step whose numbers follow.
-type headed struct{ step, total, line int64 }
+type headed struct {
+	step, total, line int64
+	stamp             line.Stamp
+}
 
 var barLiterals = []string{"it/s,", "s/it,", "it/s]", "s/it]"}
 
@@ -93,8 +96,9 @@ var progressForms = []progressForm{
 	{form: "generic", head: true, literals: []string{"[batch="}, pattern: pattern.New(`(?:^\s*|[\]\s])\[batch=(?P<step>\d+)/(?P<total>\d+)\]:`)},
 	{form: "generic", below: true, literals: []string{"train/CrossEntropyLoss=", "train/CE loss=", "Train loss/train/total: "},
 		pattern: pattern.New(`^\s*(?:train/(?:CrossEntropyLoss|CE loss)=|Train loss/train/total: )(?P<loss>` + number + `)\s*$`)},
-	{form: "rates", below: true, literals: []string{"hroughput/batches_per_sec: ", "throughput/device/batches_per_second="},
-		pattern: pattern.New(`^\s*(?:Train )?throughput/(?:device/)?batches_per_sec(?:ond)?[:=] ?(?P<rate>` + number + `)\s*$`)},
+	{form: "rates", below: true, literals: []string{"hroughput/batches_per_sec: ", "throughput/device/batches_per_second=", "throughput/device/BPS="},
+		pattern: pattern.New(`^\s*(?:Train )?throughput/(?:device/)?(?:batches_per_sec(?:ond)?|BPS)[:=] ?(?P<rate>` + number + `)\s*$`)},
+	{form: "rates", below: true, literals: []string{"throughput/device/TPS="}, pattern: pattern.New(`^\s*throughput/device/TPS=[\d.,]+\s*$`)},
 	// LitGPT and torchtune.
 	{form: "generic", literals: []string{"| loss train: "}, pattern: pattern.New(`\bstep (?P<step>\d+) +\| loss train: (?P<loss>` + number + `)`)},
 	{form: "generic", literals: []string{"|Loss: "}, pattern: pattern.New(`(?:^|\s)\d+\|(?P<step>\d+)\|Loss: (?P<loss>` + number + `)(?:.*?<[\d:?]+, +(?:(?P<seconds>[\d.]+)s/it|(?P<rate>[\d.]+)it/s))?`)},
@@ -147,7 +151,7 @@ func (f *progressForm) take(r *reader, rec *record) bool {
 	switch {
 	case f.head:
 		r.does |= news
-		r.headed = headed{p.Step, p.Total, r.lineNo}
+		r.headed = headed{p.Step, p.Total, r.lineNo, rec.Stamp}
 		if f.begins {
 			if p.Step--; p.Step <= 0 {
 				return true
@@ -157,6 +161,10 @@ func (f *progressForm) take(r *reader, rec *record) bool {
 		return false
 	case f.below:
 		p.Step, p.Total = r.headed.step, r.headed.total
+		if own := rec.Stamp; own.Kind == line.NoStamp && r.headed.stamp.Kind != line.NoStamp {
+			rec.Stamp = r.headed.stamp // head and numbers are printed at once
+			defer func() { rec.Stamp = own }()
+		}
 	}
 	training := p.Phase == Training && !p.Bar
 	if f.form == "generic" {

@@ -454,7 +454,7 @@ func readLossBar(p *step, _, msg []byte) bool {
 	return true
 }
 
-var stepWords = []string{"iterations", "iteration", "iters", "iter", "steps", "step"}
+var stepWords = []string{"iterations", "iteration", "iters", "iter", "steps", "step", "it"}
 
 // readGeneric reads what scripts of all kinds print: a word for the step with its number, and later a loss with its.
 // "step 120/5000 loss 2.31", "iteration: 2500, train_loss=2.1", "global_step: 7 … Loss: 1.2".
@@ -550,7 +550,12 @@ func stepNumber(b []byte) (step, total int64, rest []byte) {
 		return 0, 0, nil
 	}
 	total = line.Unknown
-	if b, ok := bytes.CutPrefix(bytes.TrimPrefix(rest, []byte(" ")), []byte("/")); ok {
+	of := bytes.TrimPrefix(rest, []byte(" "))
+	b, ok := bytes.CutPrefix(of, []byte("/"))
+	if !ok {
+		b, ok = bytes.CutPrefix(of, []byte("of "))
+	}
+	if ok {
 		if v, end := counter(bytes.TrimLeft(b, " ")); end != nil {
 			total, rest = v, end
 		}
@@ -591,10 +596,13 @@ func readEpoch(p *step, text []byte) bool {
 // isNumber says that a printed value is finite.
 func isNumber(v []byte) bool { return isDigit(v[len(v)-1]) || v[len(v)-1] == '.' }
 
-// startsWord reports whether a word begins at i; "global_" is no part of it.
+// startsWord reports whether a word begins at i; "global_" is no part of it, nor what W&B puts before its own keys ("_step").
 func startsWord(text []byte, i int) bool {
 	const global = "global_"
 	if i == 0 || !isWord(text[i-1]) {
+		return true
+	}
+	if text[i-1] == '_' && i > 1 && text[i-2] == '"' {
 		return true
 	}
 	return i >= len(global) && hasFold(text[i-len(global):], global) && (i == len(global) || !isWord(text[i-len(global)-1]))
