@@ -3,155 +3,337 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
+	"math"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"faultline/incident"
 )
 
-// The environment of the process that plays a job: where it writes, and in which form.
-const (
-	liveDir  = "FAULTLINE_LIVE_DIR"
-	liveForm = "FAULTLINE_LIVE_FORM"
-)
+// liveWorld is the world size that is stated: no log prints it.
+const liveWorld = 128
 
-// The job of the process: ranks that take a step every two seconds; one goes silent, and a while later the others, too.
-const (
-	liveRanks  = 4
-	liveFirst  = 40  // second of the first step
-	liveStep   = 2   // seconds
-	liveSilent = 2   // the rank
-	liveMute   = 430 // second from which on it prints nothing
-	liveHang   = 660 // second from which on nobody does
-	liveEnd    = 1100
-)
+// liveSample are the jobs that ordinary runs play; FAULTLINE_FULL=1 plays all.
+var liveSample = []string{"titan/full", "megatron/healthy", "deepspeed/hang", "jsonl/mute"}
 
-var liveBegan = time.Date(2025, 6, 3, 14, 0, 0, 0, time.UTC)
-
-// stepLines are how frameworks print a step.
-var stepLines = map[string]func(at time.Time, step int) string{
-	"titan": func(at time.Time, step int) string {
-		return fmt.Sprintf("[titan] %s,417 - root - INFO - step: %d  loss:  %.4f  grad_norm: 0.45  memory: 60.21GiB(75.99%%)  tps: 5,812  tflops: 380.1  mfu: 38.41%%\n", at.Format("2006-01-02 15:04:05"), step, 2+8/float64(step+3))
-	},
-	"megatron": func(at time.Time, step int) string {
-		return fmt.Sprintf(" [%s] iteration %8d/    5000 | consumed samples: %12d | elapsed time per iteration (ms): 2001.3 | throughput per GPU (TFLOP/s/GPU): 412.0 | lm loss: %.6E | loss scale: 1.0 | grad norm: 0.311 |\n",
-			at.Format("2006-01-02 15:04:05"), step, step*256, 2+8/float64(step+3))
-	},
-	"script": func(at time.Time, step int) string {
-		return fmt.Sprintf("%s,417 INFO train.py: step %d/5000 loss %.4f samples/s: 128.4\n", at.Format("2006-01-02 15:04:05"), step, 2+8/float64(step+3))
-	},
+// liveJobs are the jobs that are played: forms with what befalls them.
+var liveJobs = []string{
+	"titan/full", "titan/healthy", "titan/slower", "titan/nan", "titan/mute",
+	"megatron/healthy", "megatron/slower", "megatron/nan", "megatron/hang", "megatron/dies",
+	"script/dies", "script/healthy", "script/slower", "script/rising", "script/mute",
+	"own/rising", "own/healthy", "own/full", "own/mute",
+	"deepspeed/hang", "deepspeed/healthy", "deepspeed/slower",
+	"maxtext/nan", "maxtext/slower", "maxtext/hang",
+	"olmo-core/slower", "olmo-core/nan",
+	"jsonl/mute", "jsonl/slower", "jsonl/nan",
+	"nemo/slower", "nemo/nan", "nanogpt/rising", "trainer/slower",
 }
 
-// TestLiveJob is no test: it is the process that writes. Every hundredth of a second is a second of the job; what it has written it says.
-func TestLiveJob(t *testing.T) {
-	dir, line := os.Getenv(liveDir), stepLines[os.Getenv(liveForm)]
-	if dir == "" {
-		t.Skip("no live job")
-	}
-	var files []*os.File
-	for rank := range liveRanks {
-		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("rank_%d.log", rank)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintf(f, "%s,000 INFO launcher: starting rank %d\n", liveBegan.Format("2006-01-02 15:04:05"), rank)
-		files = append(files, f)
-	}
-	for second := range liveEnd {
-		for rank, f := range files {
-			if second < liveFirst || (second-liveFirst)%liveStep != 0 || second >= liveHang || rank == liveSilent && second >= liveMute {
-				continue
-			}
-			text := line(liveBegan.Add(time.Duration(second)*time.Second), (second-liveFirst)/liveStep+1)
-			half := len(text) / 2
-			io.WriteString(f, text[:half]) // what is read ends in the middle of a line now and then
-			time.Sleep(time.Millisecond)
-			io.WriteString(f, text[half:])
-		}
-		fmt.Println("second", second)
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
-// A job is looked at while it writes: at its start, at work, when a rank is silent, and when all of it stands.
-func TestALiveJobAtFourMoments(t *testing.T) {
+// Jobs are looked at while they write, at three moments of their lives. The process that writes says what every line of the screen has to.
+func TestLiveJobsAtThreeMoments(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it plays for some seconds")
 	}
-	for form := range stepLines {
-		t.Run(form, func(t *testing.T) {
+	jobs := liveSample
+	if os.Getenv("FAULTLINE_FULL") != "" {
+		jobs = liveJobs
+	}
+	for _, job := range jobs {
+		form, of, _ := strings.Cut(job, "/")
+		t.Run(job, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			now := live(t, dir, form)
-			look := func(at int) (*incident.Triage, int) {
-				t.Helper()
-				for now() < at {
-					time.Sleep(5 * time.Millisecond)
+			play := live(t, dir, form, of)
+			for _, second := range lives[of].looks {
+				from := play(second)
+				got, verdict := triageOf(t, dir, liveForms[form].stamped, liveAt(float64(from.Second)))
+				to := play(0)
+				if got == nil && from.Died { // what has ended gets the first screen of a diagnosis
+					if verdict.Mechanism != "gpu-oom" || !slices.Equal(verdict.Root.Ranks, []int{min(1, liveForms[form].ranks-1)}) {
+						t.Errorf("%+v", verdict)
+					}
+					continue
 				}
-				second := now()
-				return triageOf(t, dir, liveBegan.Add(time.Duration(second)*time.Second)), second
-			}
-
-			got, _ := look(20)
-			expect(t, got, incident.StateStarting, incident.TriageNone, "")
-			if !slices.Contains(got.Absent, "steps") {
-				t.Errorf("steps before the first: %+v", got.Signs)
-			}
-
-			got, second := look(380)
-			expect(t, got, incident.StateRunning, incident.TriageNone, "")
-			steps := sign(t, got, incident.SignStep)
-			if least, most := float64((second-liveFirst)/liveStep-5), float64((now()-liveFirst)/liveStep+5); *steps.Value < least || *steps.Value > most {
-				t.Errorf("step %g, want %g to %g", *steps.Value, least, most)
-			}
-			if s := sign(t, got, incident.SignStepTime); *s.Value < 1.9 || *s.Value > 2.1 || s.Level != incident.TriageNone {
-				t.Errorf("step time: %s", s.Text)
-			}
-			if s := sign(t, got, incident.SignLoss); !strings.HasPrefix(s.Text, "falling") {
-				t.Errorf("loss: %s", s.Text)
-			}
-			if form != "titan" {
-				if s := sign(t, got, incident.SignStep); !strings.Contains(s.Text, "of 5,000") || !strings.Contains(s.Text, "left at this pace") {
-					t.Errorf("step: %s", s.Text)
+				s := screen{t: t, got: got, form: liveForms[form], life: lives[of], from: from, to: to}
+				if s.check(); t.Failed() {
+					t.Fatalf("%+v\n%+v\n%s", from, to, got.Summary)
 				}
-				if !slices.Contains(got.Absent, "memory") {
-					t.Error("memory is not said to be absent")
-				}
-			}
-			if s := sign(t, got, incident.SignThroughput); s.Value == nil {
-				t.Errorf("throughput: %s", s.Text)
-			}
-
-			got, _ = look(600)
-			expect(t, got, "", incident.TriageWarning, "bot collect")
-			if s := sign(t, got, incident.SignLines); len(s.Ranks) != 1 || s.Ranks[0] != liveSilent {
-				t.Errorf("silent: %s", s.Text)
-			}
-
-			got, second = look(liveHang + 390)
-			expect(t, got, incident.StateStalled, incident.TriageWarning, "bot collect") // of four GPUs
-			if s := sign(t, got, incident.SignWaiting); *s.Value < float64(second-liveHang) || !strings.Contains(s.Text, "The watchdog will end it in about") {
-				t.Errorf("waiting: %s", s.Text)
 			}
 		})
 	}
 }
 
-func expect(t *testing.T, got *incident.Triage, state, severity, command string) {
-	t.Helper()
-	if state != "" && got.State != state || got.Severity != severity || !strings.Contains(got.Next.Command, command) {
-		b, _ := json.MarshalIndent(got, "", " ")
-		t.Errorf("%s, %s, %q; want %s, %s, %q\n%s", got.State, got.Severity, got.Next.Command, state, severity, command, b)
+// screen is a triage with what is true when it is made: something between what was when it began and what was when it was done.
+type screen struct {
+	t        *testing.T
+	got      *incident.Triage
+	form     *liveJobForm
+	life     life
+	from, to liveTruth
+	levels   map[string]string // of the signs that ask for attention
+	absent   []string
+}
+
+func (s *screen) check() {
+	s.levels = map[string]string{}
+	if s.from.Step == 0 {
+		s.state(incident.StateStarting)
+		s.absent = s.got.Absent // what will be printed nobody can know
+		s.closing()
+		return
+	}
+	s.age()
+	s.step()
+	s.loss()
+	s.stepTime()
+	s.throughput()
+	s.memory()
+	s.save()
+	s.lines()
+	s.waiting()
+	if s.from.Died {
+		s.levels[incident.SignFailure] = incident.TriageCritical
+		s.state(incident.StateEnded)
+	}
+	s.closing()
+}
+
+func (s *screen) state(want string) {
+	if s.got.State != want {
+		s.t.Errorf("state %s, want %s", s.got.State, want)
+	}
+}
+
+// closing holds levels, severity and what is not in the logs to what the process knows.
+func (s *screen) closing() {
+	severity := incident.TriageNone
+	order := []string{incident.TriageNone, incident.TriageNote, incident.TriageWarning, incident.TriageCritical}
+	for _, level := range s.levels {
+		if slices.Index(order, level) > slices.Index(order, severity) {
+			severity = level
+		}
+	}
+	for _, x := range s.got.Signs {
+		if want := cmp.Or(s.levels[x.Name], incident.TriageNone); x.Level != want {
+			s.t.Errorf("%s is of level %s, want %s: %s", x.Name, x.Level, want, x.Text)
+		}
+	}
+	if s.got.Severity != severity {
+		s.t.Errorf("severity %s, want %s", s.got.Severity, severity)
+	}
+	if calm := s.got.Next.Text == "Nothing to do."; calm != (severity == incident.TriageNone) {
+		s.t.Errorf("next: %s", s.got.Next.Text)
+	}
+	slices.Sort(s.absent)
+	if got := slices.Sorted(slices.Values(s.got.Absent)); !slices.Equal(got, s.absent) {
+		s.t.Errorf("not in the logs: %q, want %q", got, s.absent)
+	}
+}
+
+func (s *screen) missing(what string) { s.absent = append(s.absent, what) }
+
+// between holds the value of a sign to a range.
+func (s *screen) between(x incident.TriageSign, least, most float64) {
+	if x.Value == nil || *x.Value < least || *x.Value > most {
+		s.t.Errorf("%s: %s; want %g to %g", x.Name, x.Text, least, most)
+	}
+}
+
+func (s *screen) says(x incident.TriageSign, words ...string) {
+	for _, w := range words {
+		if !strings.Contains(x.Text, w) {
+			s.t.Errorf("%s: %q does not say %q", x.Name, x.Text, w)
+		}
+	}
+}
+
+func (s *screen) age() {
+	if !s.form.stamped {
+		s.missing("start time")
+		return
+	}
+	s.between(sign(s.t, s.got, incident.SignAge), float64(s.from.Second)-1, float64(s.to.Second)+1)
+}
+
+func (s *screen) step() {
+	x := sign(s.t, s.got, incident.SignStep)
+	s.between(x, float64(s.from.Step), float64(s.to.Step))
+	if s.from.Step == s.to.Step && s.from.Second-int(s.from.StepAt) > 120 {
+		s.says(x, fmt.Sprintf(", %.0f min ago", (float64(s.from.Second)-s.from.StepAt)/60))
+	}
+	if !s.form.total {
+		s.missing("the number of steps to come")
+		return
+	}
+	s.says(x, "of 5,000", "left at this pace")
+	_, text, _ := strings.Cut(x.Text, "; about ")
+	left, ok := seconds(strings.Fields(text))
+	if most := s.from.Least * (1 + pauses(s.life)); !ok || left < s.to.Least*0.97-60 || left > most*1.05+60 {
+		s.t.Errorf("%s; want %.0f to %.0f s", x.Text, s.to.Least, most)
+	}
+}
+
+// pauses is how much longer a job takes by its pauses, at most.
+func pauses(l life) float64 {
+	if !l.saves {
+		return 0
+	}
+	return liveSaves/(liveSave*liveStep) + 2*liveEvals/(liveEval*liveStep)
+}
+
+// seconds reads a length of time for people.
+func seconds(words []string) (float64, bool) {
+	units := map[string]float64{"s": 1, "min": 60, "h": 3600, "d": 86400}
+	sum, any := 0.0, false
+	for i := 0; i+1 < len(words); i += 2 {
+		v, err := strconv.ParseFloat(words[i], 64)
+		unit, ok := units[words[i+1]]
+		if err != nil || !ok {
+			break
+		}
+		sum, any = sum+v*unit, true
+	}
+	return sum, any
+}
+
+func (s *screen) loss() {
+	if !s.form.loss {
+		s.missing("loss")
+		return
+	}
+	x := sign(s.t, s.got, incident.SignLoss)
+	switch {
+	case s.from.NaN:
+		s.levels[incident.SignLoss] = incident.TriageCritical
+		s.says(x, "NaN or infinite since step", fmt.Sprint(s.life.nanFrom/10)) // some forms print every tenth step
+	case s.from.Rises:
+		s.levels[incident.SignLoss] = incident.TriageWarning
+		s.says(x, "rising")
+	default:
+		s.says(x, "falling")
+		s.between(x, 2, s.from.FirstLoss)
+	}
+}
+
+func (s *screen) stepTime() {
+	if !s.form.seconds {
+		s.missing("step times")
+		return
+	}
+	x := sign(s.t, s.got, incident.SignStepTime)
+	s.between(x, s.from.Pace*0.97, s.from.Pace*1.03)
+	word := "stable"
+	if s.from.Slows {
+		word = "up"
+		s.levels[incident.SignStepTime] = incident.TriageWarning
+	}
+	s.says(x, word)
+	if x.Base == nil || math.Abs(*x.Base-s.from.FirstPace) > 0.03*s.from.FirstPace {
+		s.t.Errorf("%s: the start is wrong", x.Text)
+	}
+}
+
+func (s *screen) throughput() {
+	if s.form.unit == "" {
+		s.missing("throughput")
+		return
+	}
+	x := sign(s.t, s.got, incident.SignThroughput)
+	now, base := s.form.throughput(s.from.Pace), s.form.throughput(s.from.FirstPace)
+	s.between(x, now*0.97, now*1.03)
+	if x.Unit != s.form.unit || x.Base == nil || math.Abs(*x.Base-base) > 0.03*base {
+		s.t.Errorf("%s: want %g %s at the start", x.Text, base, s.form.unit)
+	}
+	if s.from.Slows {
+		s.says(x, "down by 33%")
+		s.levels[incident.SignThroughput] = incident.TriageWarning
+	}
+}
+
+func (s *screen) memory() {
+	if !s.form.memory {
+		s.missing("memory")
+		return
+	}
+	x := sign(s.t, s.got, incident.SignMemory)
+	s.between(x, s.from.Memory-0.5, s.to.Memory+0.5)
+	switch {
+	case *x.Value >= 95:
+		s.levels[incident.SignMemory] = incident.TriageCritical
+	case *x.Value >= 85:
+		s.levels[incident.SignMemory] = incident.TriageWarning
+	}
+}
+
+func (s *screen) save() {
+	if s.form.saving == nil || !s.life.saves || s.from.Saved == 0 {
+		s.missing("saves")
+		return
+	}
+	x := sign(s.t, s.got, incident.SignSave)
+	if s.from.Saved == s.to.Saved {
+		s.says(x, fmt.Sprintf("step %d", s.from.Saved))
+		ago, later := float64(s.from.Second)-s.from.SavedAt, float64(s.to.Second)-s.from.SavedAt
+		if s.form.untimed { // only that it came after the step is known
+			s.says(x, "at most")
+			later += liveSaves + liveStep
+		}
+		s.between(x, ago-1, later+1)
+	}
+	if s.from.Saved == s.to.Saved && s.from.Step == s.to.Step && s.from.Step > s.from.Saved {
+		s.says(x, fmt.Sprintf("%d step", s.from.Step-s.from.Saved), "would be lost")
+	}
+}
+
+// lines holds to the truth who printed last, and who went silent.
+func (s *screen) lines() {
+	x := sign(s.t, s.got, incident.SignLines)
+	now := float64(s.from.Second)
+	if silent := now - s.from.SilentAt; s.from.SilentAt > 0 && silent > 60 && now-s.from.StepAt < 60 {
+		s.levels[incident.SignLines] = incident.TriageWarning
+		s.between(x, silent-1, silent+float64(s.to.Second-s.from.Second))
+		if !slices.Equal(x.Ranks, []int{2}) {
+			s.t.Errorf("%s: ranks %v", x.Text, x.Ranks)
+		}
+		return
+	}
+	if x.Value == nil || s.from.Died {
+		return
+	}
+	oldest := s.from.StepAt
+	if s.from.SilentAt > 0 {
+		oldest = s.from.SilentAt
+	}
+	s.between(x, 0, float64(s.to.Second)-oldest+1)
+}
+
+// waiting holds to the truth whether the next step is overdue, and what a pause is for.
+func (s *screen) waiting() {
+	const overdue, stalled = 240, 360 // a job without pauses, whose watchdog ends it after 600 s
+	late := float64(s.from.Second) - s.from.StepAt
+	switch {
+	case s.from.Died:
+	case s.from.Evaluating && late > 60:
+		s.state(incident.StatePausing)
+	case s.life.hangs == 0 || late < overdue:
+		s.state(incident.StateRunning)
+	case late > stalled:
+		s.state(incident.StateStalled)
+		s.levels[incident.SignWaiting] = incident.TriageCritical
+		x := sign(s.t, s.got, incident.SignWaiting)
+		s.between(x, late-1, late+float64(s.to.Second-s.from.Second))
+		s.says(x, "The watchdog will end it in about", "timeout of 10 min")
+		if !strings.Contains(s.got.Next.Command, "bot collect") {
+			s.t.Errorf("next: %+v", s.got.Next)
+		}
 	}
 }
 
@@ -161,17 +343,21 @@ func sign(t *testing.T, of *incident.Triage, name string) incident.TriageSign {
 	if i < 0 {
 		t.Fatalf("no %s: %+v", name, of.Signs)
 	}
-	if len(of.Signs[i].Evidence) == 0 {
+	if len(of.Signs[i].Evidence) == 0 && name != incident.SignLines {
 		t.Errorf("%s cites no line", name)
 	}
 	return of.Signs[i]
 }
 
-// live starts the process that writes; now is the second of the job up to which it has.
-func live(t *testing.T, dir, form string) (now func() int) {
+// live starts the process that writes. It plays to a second, and says what is true then; at least what it has played already.
+func live(t *testing.T, dir, form, of string) (play func(second int) liveTruth) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestLiveJob$", "-test.v")
-	cmd.Env = append(os.Environ(), liveDir+"="+dir, liveForm+"="+form)
+	cmd.Env = append(os.Environ(), liveDir+"="+dir, liveForm+"="+form, liveLife+"="+of)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -179,30 +365,38 @@ func live(t *testing.T, dir, form string) (now func() int) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var second atomic.Int64
-	go func() {
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if s, ok := strings.CutPrefix(lines.Text(), "second "); ok {
-				n, _ := strconv.Atoi(s)
-				second.Store(int64(n))
+	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
+	lines := bufio.NewScanner(out)
+	return func(second int) (truth liveTruth) {
+		t.Helper()
+		fmt.Fprintln(in, second)
+		for lines.Scan() {
+			if s, ok := strings.CutPrefix(lines.Text(), "truth "); ok {
+				if err := json.Unmarshal([]byte(s), &truth); err != nil {
+					t.Fatal(err)
+				}
+				return truth
 			}
 		}
-		second.Store(liveEnd)
-	}()
-	t.Cleanup(func() { _ = cmd.Wait() })
-	return func() int { return int(second.Load()) }
+		t.Fatal("the job's process is gone")
+		return truth
+	}
 }
 
-func triageOf(t *testing.T, dir string, at time.Time) *incident.Triage {
+func triageOf(t *testing.T, dir string, stamped bool, at time.Time) (*incident.Triage, incident.Verdict) {
 	t.Helper()
-	var out, errs bytes.Buffer
-	code := run(t.Context(), []string{"triage", "--json", "--world-size", fmt.Sprint(liveRanks), "--now", at.Format(wallTime), dir}, env{nil, &out, &errs})
-	var got struct {
-		Schema string
-		Triage *incident.Triage
+	args := []string{"triage", "--json", "--world-size", fmt.Sprint(liveWorld)}
+	if stamped {
+		args = append(args, "--now", at.Format(wallTime))
 	}
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got.Triage == nil || code != exitOK && code != exitInconclusive {
+	var out, errs bytes.Buffer
+	code := run(t.Context(), append(args, dir), env{nil, &out, &errs})
+	var got struct {
+		Triage  *incident.Triage
+		Verdict incident.Verdict
+	}
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil || code != exitOK && code != exitInconclusive {
 		t.Fatalf("exit %d, %v: %s\n%s", code, err, errs.String(), out.String())
 	}
-	return got.Triage
+	return got.Triage, got.Verdict
 }
