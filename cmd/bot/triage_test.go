@@ -170,7 +170,7 @@ func (s *screen) step() {
 		s.says(x, fmt.Sprintf(", %.0f min ago", (float64(s.from.Second)-s.from.StepAt)/60))
 	}
 	if !s.form.total {
-		s.missing("the number of steps to come")
+		s.missing("the number of remaining steps")
 		return
 	}
 	s.says(x, "of 5,000", "left at this pace")
