@@ -45,6 +45,7 @@ const (
 	LaneWaits    = "waits"     // in a collective
 	LaneStalls   = "stalls"    // others wait for it, and it does not come
 	LaneTroubled = "troubled"  // a storage daemon's trouble
+	LaneBeside   = "beside"    // a storage daemon's trouble that had no part in the incident
 	LaneQuiet    = "quiet"     // no line of it, and no end
 	LaneDown     = "goes-down" // after the failure
 )

@@ -167,7 +167,7 @@ var storageMechanisms = []Mechanism{
 		Nature: Strain | AIStoreOnly,
 		Trouble: &Trouble{
 			Order: 1,
-			Told:  "a disk or mountpath on {daemon} failed or was disabled",
+			Told:  "{mountpath} on {daemon} failed or was disabled",
 			Led:   "{daemon} had a disk problem", LeadsTo: []Slug{StorageFull, AISBatchObjectLoss, AISStreamBroken, AISRebalance, AISDaemonRestart, AISResourcePressure, NotFound},
 			Faults: []string{"server"}, Words: []string{"STATUS:500", "input/output error"},
 		},

@@ -52,7 +52,7 @@ type (
 var (
 	spanWords = []laneKind{
 		{incident.LaneRuns, "running", true}, {incident.LaneWaits, "waiting", true}, {incident.LaneStalls, "stalled: others wait for it", true},
-		{incident.LaneTroubled, "storage trouble", true}, {incident.LaneQuiet, "no log lines", true}, {incident.LaneDown, "going down", true},
+		{incident.LaneTroubled, "storage trouble", true}, {incident.LaneBeside, "storage messages, unrelated", true}, {incident.LaneQuiet, "no log lines", true}, {incident.LaneDown, "going down", true},
 	}
 	markWords = []laneKind{
 		{incident.EventError, "error", false}, {incident.EventTimeout, "timeout", false}, {incident.EventExit, "process exit", false}, {incident.EventEnd, "ended by the scheduler", false},

@@ -191,7 +191,7 @@ func (x *inquiry) statement(t *trouble) string {
 	case t.mech.Is(knowledge.LoadAlone) && !x.idle(t):
 		return x.pressure(t, n)
 	}
-	text := worded(t.mech.Trouble().Told, id, "{records}", plural(n, "record", "records"), "{time}", span(t.to-t.from))
+	text := worded(t.mech.Trouble().Told, id, "{records}", plural(n, "record", "records"), "{time}", span(t.to-t.from), "{mountpath}", t.mountpath())
 	switch {
 	case !t.mech.Is(knowledge.ToldByPeers):
 	case x.find(id) < 0:
@@ -200,6 +200,30 @@ func (x *inquiry) statement(t *trouble) string {
 		text += ", while its own log continues"
 	}
 	return text
+}
+
+// mountpath is the one that the records name, as AIStore prints it: "mp[/ais/nvme0n1, nvme0n1, nvme]" (fs/fs.go).
+func (t *trouble) mountpath() string {
+	const unnamed = "a disk or mountpath"
+	named := ""
+	for _, p := range t.points {
+		if p.event == nil {
+			continue
+		}
+		_, rest, ok := strings.Cut(p.event.Text, "mp[")
+		path, _, closed := strings.Cut(rest, ",")
+		if !ok || !closed || !strings.HasPrefix(path, "/") || len(path) > 100 {
+			continue
+		}
+		if named != "" && named != path {
+			return unnamed
+		}
+		named = path
+	}
+	if named == "" {
+		return unnamed
+	}
+	return "mountpath " + named
 }
 
 // ended says how a daemon's life came to its end.

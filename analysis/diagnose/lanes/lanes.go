@@ -293,7 +293,11 @@ func (d *drawing) storage() {
 		if !to.Valid {
 			to = e.From
 		}
-		l.Spans = append(l.Spans, incident.LaneSpan{Doing: incident.LaneTroubled, From: tenth(d.at(e.From)), To: tenth(d.at(to)),
+		doing := incident.LaneTroubled
+		if e.Standing == correlate.Coincident {
+			doing = incident.LaneBeside
+		}
+		l.Spans = append(l.Spans, incident.LaneSpan{Doing: doing, From: tenth(d.at(e.From)), To: tenth(d.at(to)),
 			Uncertainty: tenth(e.From.Unc), Text: e.Statement})
 	}
 }
