@@ -108,7 +108,7 @@ func StaysSo(reason string) bool {
 
 // unnamed is what a sentence says where the value is not known. What is no placeholder is a capture that entries' advice may hold.
 var unnamed = map[string]string{Save: "the last completed checkpoint", Frame: "the innermost frame of your own code", Line: "this line",
-	"job": "the job", "node": "the node", "nodes": "the nodes", "root": "the node", "rank": "that rank", "pid": "the process", "target": "the target",
+	"job": "the job", "node": "the node", "nodes": "the nodes", "root": "the node", "rank": "the affected rank", "pid": "the process", "target": "the target",
 	"host": "the host", "hosts": "those hosts", "peer": "the peer", "server": "the server", "port": "the port", "hca": "the card", "pci": "the GPU", "device": "the device",
 	"path": "the path", "item": "the item", "library": "the library", "module": "the package", "process": "the process", "container": "the container",
 	"interface": "the interface", "parameter": "the parameter"}

@@ -85,7 +85,7 @@ var artefacts = []Artefact{
 	{Slug: Bundle, What: "stacks, dumps and counters from all nodes, while it hangs", Why: "most of it is lost once the job ends", Lasts: OfProcess,
 		Alive: collectCommand, Next: collectCommand},
 	{Slug: Replay, What: "a replay of the preceding steps from the last good checkpoint, on other nodes",
-		Why: "failing at the same step means data or code; at another step, or not at all, a machine that computes wrongly", Lasts: OfSite,
+		Why: "if it fails at the same step, the data or code is at fault; if not, a machine computes wrongly", Lasts: OfSite,
 		Command: "sbatch --exclude={root} … --load=CHECKPOINT --seed=SAME"},
 }
 

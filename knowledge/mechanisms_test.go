@@ -197,7 +197,7 @@ func TestFillPutsOnlySafeValuesIntoCommands(t *testing.T) {
 func TestASentenceWithoutAValueStillReads(t *testing.T) {
 	a := Advice{Text: "Compare rank {rank} of {job} with the others, then read the log of {node}.", Command: "ssh {node}"}
 	got := a.Fill(nil)
-	if want := "Compare that rank of the job with the others, then read the log of the node."; got.Text != want || got.Command != "ssh NODE" {
+	if want := "Compare the affected rank of the job with the others, then read the log of the node."; got.Text != want || got.Command != "ssh NODE" {
 		t.Errorf("got %+v", got)
 	}
 	if got := a.Fill(map[string]string{"rank": "7"}).Text; !strings.HasPrefix(got, "Compare rank 7 of the job") {

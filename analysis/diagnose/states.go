@@ -40,7 +40,7 @@ func (b *builder) group(g *resolve.Group) incident.Group {
 	f := b.s.Facts
 	out := incident.Group{Key: g.Key, GUID: g.GUID, Desc: g.Desc, Size: optional(g.Size), MembershipBasis: g.Basis, Ranks: []incident.GroupMember{}}
 	if g.Unnamed {
-		out.Desc = "not shown by this PyTorch version"
+		out.Desc = "name not shown by this PyTorch version"
 	}
 	if len(g.Pending) > 0 {
 		w := b.s.Graph.Stuck(g).Work

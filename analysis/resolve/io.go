@@ -468,7 +468,7 @@ func (f *Facts) ladderFailures() {
 		at := l.Last.At()
 		fl := f.newFailure(&at, KindLadder)
 		fl.is(Meaning{Mechanism: knowledge.StorageRetriesExhausted, Role: knowledge.CauseRole, Direct: true})
-		fl.Text = fmt.Sprintf("%s was retried %d of %d times and did not recover", l.Request(), l.Top, l.Limit)
+		fl.Text = fmt.Sprintf("%s failed after %d of %d retries", l.Request(), l.Top, l.Limit)
 		f.Failures = append(f.Failures, &fl)
 	}
 }

@@ -18,7 +18,7 @@ type Culprit struct {
 	Nodes   []string
 	Named   string
 	Name    string // in words, wherever it leads
-	Summary string // "rank 3 on n2 went away: rank 1 lost it"
+	Summary string // "rank 3 on n2 disappeared: rank 1 lost contact with it"
 	Why     string // what ties the name to a rank, or does not; and whether its own log is here
 	Stated  bool   // a line says so in words; else it follows from the order in which srun reports tasks
 	Need    incident.Need
@@ -71,7 +71,7 @@ func culprit(s *Scene, whose knowledge.Whose) *Culprit {
 	if len(names) > 1 {
 		c.Summary = happened[whose].several + strings.Join(names, ", ")
 		c.Named = c.Name
-		c.Why = "log lines point to several suspects, and none shows why it ended"
+		c.Why = "log lines point to several suspects, and none shows what happened to them"
 		c.Need = incident.Need{What: "the logs from " + strings.Join(names, ", "), Why: c.Why, Command: logsOfJob, Obtainable: now, First: true}
 		return c
 	}
@@ -105,9 +105,9 @@ func culprit(s *Scene, whose knowledge.Whose) *Culprit {
 
 // happened is how each word about another process reads.
 var happened = map[knowledge.Whose]struct{ went, by, several, means string }{
-	knowledge.Unheard:  {" stopped responding", "stopped hearing from it", "no process could reach ", "from there, a dead process and one that is cut off look the same"},
-	knowledge.Lost:     {" disappeared", "lost it", "connections were lost to ", "the processes that lost it only notice that it is gone"},
-	knowledge.Awaited:  {" did not arrive", "is waiting for it", "processes are waiting for ", "the waiting process is not at fault"},
+	knowledge.Unheard:  {" stopped responding", "stopped hearing from it", "no process could reach ", "to those processes, a dead peer and one that is cut off look the same"},
+	knowledge.Lost:     {" disappeared", "lost contact with it", "connections were lost to ", "the processes that lost contact only notice that it is gone"},
+	knowledge.Awaited:  {" did not arrive", "waited for it", "processes waited for ", "the waiting process is not at fault"},
 	knowledge.Culprit:  {": a line says that something failed there", "", "lines say that something failed at ", "the line is a consequence of the failure and doesn't show what failed"},
 	knowledge.FirstOut: {" exited first", "", "the first to exit were ", "the launcher reports it before all others"},
 }
@@ -121,7 +121,6 @@ func saidOf(n *resolve.Naming, name string, by []string) string {
 	who := by[0]
 	if len(by) > 1 {
 		who = plural(len(by), "process", "processes")
-		h.by = strings.Replace(h.by, "waits", "wait", 1)
 	}
 	return fmt.Sprintf("%s%s: %s %s", name, h.went, who, h.by)
 }

@@ -21,7 +21,7 @@ func endings() []Mechanism {
 				Command: "scontrol show node {node}; journalctl -k -b -1   # on {node}", Obtainable: "perishing"}}},
 		{Slug: knowledge.Preempted, Class: Ending, Propose: reason(knowledge.Preempted, worker.ReasonPreemption, "the scheduler preempted the job", machineLost)},
 		{Slug: knowledge.TimeLimit, Class: Ending, Propose: reason(knowledge.TimeLimit, worker.ReasonTimeLimit, "the job reached its time limit", hungUntilThen, unkillable)},
-		{Slug: knowledge.Cancelled, Class: Ending, Propose: cancelled, Needs: []incident.Need{{What: "who cancelled the job", Why: "the logs don't show it",
+		{Slug: knowledge.Cancelled, Class: Ending, Propose: cancelled, Needs: []incident.Need{{What: "SLURM's record of who cancelled the job", Why: "the logs don't show who did",
 			Command: "sacct -j {job} -o JobID,User,State%40,ExitCode", Obtainable: "now"}}},
 	}
 }

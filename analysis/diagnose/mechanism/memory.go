@@ -27,7 +27,7 @@ func memory() []Mechanism {
 func whoKilled() []incident.Need {
 	return []incident.Need{
 		{What: "the kernel log from {node}", Why: "an OOM kill leaves a line there", Command: kernelLogOf, Artefact: knowledge.KernelLog},
-		{What: "who sent the signal", Why: "a monitor, a launcher or a person may have", Artefact: knowledge.SlurmRecords}}
+		{What: "a record of who sent the signal", Why: "a monitor, a launcher or a person may have sent it", Artefact: knowledge.SlurmRecords}}
 }
 
 // killed: a process ended by SIGKILL, or asked to end by SIGTERM from outside, with no reason on record. SIGKILL alone

@@ -208,9 +208,9 @@ func mismatchFinding(f *resolve.Facts, g *resolve.Group) incident.Finding {
 		name := p.Rank.Describe()
 		size := ""
 		if p.Work.NumelIn >= 0 { // −1 is a line without a size
-			size = fmt.Sprintf(" (%d elements)", p.Work.NumelIn)
+			size = " (" + plural(int(p.Work.NumelIn), "element", "elements") + ")"
 		}
-		words = append(words, fmt.Sprintf("%s in %s #%d%s%s", name, p.Work.Op, p.Work.Seq, size, stackCall(f, p)))
+		words = append(words, fmt.Sprintf("%s was in %s #%d%s%s", name, p.Work.Op, p.Work.Seq, size, stackCall(f, p)))
 		ev = append(ev, PendingEvidence(p)...)
 	}
 	return finding(strings.Join(words, "; "), ev...)

@@ -43,7 +43,7 @@ func TestNeedsOfASet(t *testing.T) {
 			[]string{"kernel perishing", "fabric perishing"}, "dmesg"},
 		{"one dump lacks", resolve.Facts{Ranks: []*resolve.Rank{rank(0, true), rank(1, false)}, Job: resolve.JobFacts{WorldSize: 2}}, []knowledge.Slug{"collective-hang", "gpu-hang"}, []incident.Need{needFR},
 			[]string{"flight-recorder perishing", "kernel perishing", "fabric perishing"}, "nccl_trace_rank_"},
-		{"a killer is not known", resolve.Facts{}, []knowledge.Slug{"external-signal", "host-oom"}, []incident.Need{{What: "who sent the signal", Artefact: knowledge.SlurmRecords}},
+		{"a killer is not known", resolve.Facts{}, []knowledge.Slug{"external-signal", "host-oom"}, []incident.Need{{What: "a record of who sent the signal", Artefact: knowledge.SlurmRecords}},
 			[]string{"kernel perishing", "slurm-records now"}, "dmesg"},
 		{"SLURM's records are here", resolve.Facts{Accounting: &resolve.Accounting{Jobs: alive.Jobs}}, []knowledge.Slug{"external-signal", "time-limit"}, nil, nil, ""},
 	} {

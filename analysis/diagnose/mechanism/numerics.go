@@ -18,7 +18,7 @@ import (
 // Needs that tell data, learning rate and hardware apart once numbers went wrong.
 var (
 	needReplay  = artefact(knowledge.Replay)
-	needAnomaly = incident.Need{What: "the operation that produces the first NaN", Why: "PyTorch's anomaly mode reports it",
+	needAnomaly = incident.Need{What: "the operation that produces the first NaN", Why: "PyTorch's anomaly detection reports it",
 		Command: "python -c 'import torch; help(torch.autograd.set_detect_anomaly)'   # turn it on for a few steps from the last good checkpoint", Obtainable: "next-time"}
 )
 

@@ -32,9 +32,9 @@ func performance() []Mechanism {
 var (
 	needClocks = incident.Need{What: "clocks, temperatures and slowdown reasons for all the job's GPUs", Why: "one GPU that throttles slows every step of a synchronous job",
 		Command: "clush -w {nodes} 'nvidia-smi --query-gpu=index,clocks.sm,temperature.gpu,clocks_event_reasons.active --format=csv,noheader'", Obtainable: "perishing"}
-	needPerRank = incident.Need{What: "compute time per rank", Why: "distinguishes one slow rank from a slow network or slow data",
+	needPerRank = incident.Need{What: "per-rank compute times", Why: "they distinguish one slow rank from a slow network or slow data",
 		Command: "--timing-log-level 2 --timing-log-option all   # Megatron; --log-straggler; or NVIDIA's straggler detection", Obtainable: "next-time"}
-	needNeighbours = incident.Need{What: "what else was running on these nodes and the storage when it began", Why: "other jobs, checkpoints and network faults slow a job without leaving a line in its logs",
+	needNeighbours = incident.Need{What: "a list of what else was running on these nodes and the storage when it began", Why: "other jobs, checkpoints and network faults slow a job without leaving a line in its logs",
 		Command: "sacct -a -X -N {nodes} -S START -E END -o JobID,Start,End,NodeList", Obtainable: "now"}
 	needPairs = incident.Need{What: "nccl-tests over pairs of the nodes", Why: "the node that is slow with every partner is the bad one",
 		Command: "bot isolate --ledger isolate-{job}.json --nodes '{nodes}' --floor GBPS", Obtainable: now}
@@ -160,7 +160,7 @@ func silentEnd(s *Scene) *Proposal {
 	p := &Proposal{Mechanism: knowledge.RankStalled, Class: Collective, Rivals: knowledge.HavingNature(knowledge.Entered), Scope: "all", At: x.Last.T, Base: 0.85,
 		Summary: fmt.Sprintf("no step was logged for at least %s before SLURM ended the job: it had stopped making progress%s", duration(x.For), afterStep(x.Last)),
 		Why:     fmt.Sprintf("until then there was a step line every %s, at most %s apart; the logs show no rank's collective state, so can't tell which rank blocked the job", Seconds(x.Usual), Seconds(x.Longest))}
-	p.For = append(p.For, finding(fmt.Sprintf("no step was logged after this line%s; the next was due %s after it", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
+	p.For = append(p.For, finding(fmt.Sprintf("no step was logged after this line%s; the next was due %s later", ofStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
 	p.Led = append(p.Led, finding(fmt.Sprintf("SLURM ended the job, %s or more after the last step", duration(x.For)), QuoteAt(x.End.Line.At, nil)))
 	if x.Saving != nil {
 		p.Rivals = append([]knowledge.Slug{knowledge.CheckpointIO}, p.Rivals...)
@@ -172,6 +172,14 @@ func silentEnd(s *Scene) *Proposal {
 	}
 	p.Needs = []incident.Need{needWatchdog}
 	return p
+}
+
+// ofStep names the step of a line.
+func ofStep(p *resolve.Point) string {
+	if s := atStep(p); s != "" {
+		return " (" + s[len(" at "):] + ")"
+	}
+	return ""
 }
 
 func afterStep(p *resolve.Point) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"faultline/analysis/artifact/ras"
 	"faultline/analysis/resolve"
@@ -279,11 +280,15 @@ func rasLost(s *Scene) *Proposal {
 func goneWords(gone []Gone) string {
 	d := gone[0]
 	text := fmt.Sprintf("process %d on %s", d.Pid, d.Host)
+	var of []string
 	if d.GPUs != "" {
-		text += " (GPU " + d.GPUs + ")"
+		of = append(of, "GPU "+d.GPUs)
 	}
 	if d.rank != nil {
-		text += fmt.Sprintf(", rank %d of a communicator%s", d.rank.Rank, sizeWords(d.comm))
+		of = append(of, fmt.Sprintf("rank %d of a communicator%s", d.rank.Rank, sizeWords(d.comm)))
+	}
+	if len(of) > 0 {
+		text += " (" + strings.Join(of, ", ") + ")"
 	}
 	if n := len(gone) - 1; n > 0 {
 		text += fmt.Sprintf(" and %s", plural(n, "other", "others"))

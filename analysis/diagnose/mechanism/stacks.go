@@ -369,7 +369,11 @@ func StoodWords(c *resolve.Stood) string {
 	if c.Place().Waits() {
 		where = WaitsIn(c)
 	}
-	return where + ", in " + frameWords(c)
+	at := frameWords(c)
+	if strings.HasPrefix(at, strings.TrimPrefix(where, "in ")+" (") { // the operation is the frame
+		return "in " + at
+	}
+	return where + ", in " + at
 }
 
 func frameName(f *stacks.Frame) string {

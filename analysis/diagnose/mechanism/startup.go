@@ -19,7 +19,7 @@ func startup() []Mechanism {
 			Propose: versionMismatch},
 		{Slug: knowledge.ConfigError, Class: Local, Propose: configError, Explains: []knowledge.Slug{knowledge.InitUnreachable}},
 		{Slug: knowledge.InitUnreachable, Class: Local, Propose: initUnreachable, Needs: []incident.Need{
-			{What: "whether the master's host and port answer from {nodes}", Why: "distinguishes a wrong name or firewall from a process that was not there", Command: "nc -vz $MASTER_ADDR $MASTER_PORT   # on {nodes}", Obtainable: "now"}}},
+			{What: "a connection test from {nodes} to the master's host and port", Why: "it distinguishes a wrong name or firewall from a process that was not there", Command: "nc -vz $MASTER_ADDR $MASTER_PORT   # on {nodes}", Obtainable: "now"}}},
 		{Slug: knowledge.SchedulerError, Class: Local, Propose: schedulerError, Explains: []knowledge.Slug{knowledge.InitUnreachable, knowledge.Exception, knowledge.ConfigError, knowledge.Cancelled}},
 	}
 }

@@ -43,7 +43,7 @@ func peerLost(s *Scene) *Proposal {
 	p.Rivals = []knowledge.Slug{knowledge.Unknown}
 	p.Base = 0.88
 	p.Direct = false
-	p.Summary = "a peer disappeared; these logs don't show what ended it"
+	p.Summary = "a peer disappeared; these logs don't show why"
 	p.Why = fmt.Sprintf("%s of lost connections; none shows why", plural(len(fls), "report", "reports"))
 	if waitedOnly(fls) {
 		p.Rivals = []knowledge.Slug{knowledge.CollectiveHang, knowledge.Unknown}
@@ -59,10 +59,10 @@ func peerLost(s *Scene) *Proposal {
 	for _, fl := range fls {
 		p.Rivals = slices.Concat(unnamed(p, fl.Entry().LooksLike), p.Rivals)
 	}
-	unknown := "these logs don't show what ended it"
+	unknown := "these logs don't show why"
 	c := Named(s, knowledge.Unheard, knowledge.Lost)
 	if c == nil {
-		c, unknown = Named(s, knowledge.Awaited), "these logs don't show what blocked it"
+		c, unknown = Named(s, knowledge.Awaited), "these logs don't show why"
 	}
 	if p.takes(c, unknown); c == nil {
 		p.Needs = append(p.Needs, needPeer)
@@ -84,7 +84,7 @@ func storeLost(s *Scene) *Proposal {
 	p := propose(s, knowledge.PeerLost, Symptom, fls)
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown"
 	p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.Unknown}, 0.88, false
-	p.Summary = "rank 0, which hosts the job's store, or its node disappeared; these logs don't show what ended it"
+	p.Summary = "rank 0, which hosts the job's store, or its node disappeared; these logs don't show why"
 	p.Why = "no rank here reports finishing, the store closed its connections, and there are no lines from rank 0"
 	p.Needs = append(p.Needs, incident.Need{What: "the logs from rank 0 and its node", Why: "it ended first", Command: logsOfJob, Obtainable: "now"}, needPeer)
 	return p
@@ -235,7 +235,7 @@ func open(f *resolve.Facts, p *Proposal) {
 	p.Base = min(p.Base, 0.7)
 	p.Summary = fmt.Sprintf("nothing failed as far as these logs go, but steps have stopped%s: it looks stalled", afterStep(x.Last))
 	p.Why = fmt.Sprintf("there was a step line every %s, at most %s apart; then none for %s, while processes kept logging", Seconds(x.Usual), Seconds(x.Longest), duration(x.For))
-	p.For = []incident.Finding{finding(fmt.Sprintf("no step was logged after this line%s; the next was due %s after it", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)),
+	p.For = []incident.Finding{finding(fmt.Sprintf("no step was logged after this line%s; the next was due %s later", ofStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)),
 		finding(fmt.Sprintf("a process still logged %s later", duration(x.For)), QuoteAt(*x.Alive, nil))}
 	if x.Saving != nil {
 		p.For = append(p.For, finding("a save started after the last step and did not finish in these logs", QuoteAt(x.Saving.At, nil)))

@@ -39,7 +39,7 @@ func At(s *mechanism.Scene, g *resolve.Group) *incident.SyncPoint {
 		p = consistent(s.Facts, g, stuck)
 	}
 	if p != nil && len(s.Graph.Waiters)+s.Graph.Anonymous == 1 {
-		p.Statement = "it is waiting" + strings.TrimPrefix(p.Statement, "the ranks are waiting")
+		p.Statement = "the rank is waiting" + strings.TrimPrefix(p.Statement, "the ranks are waiting")
 	}
 	return p
 }
@@ -59,7 +59,7 @@ func consistent(f *resolve.Facts, g *resolve.Group, stuck *resolve.Pending) *inc
 		text += " or " + out.Points[1]
 	}
 	if more := len(points) - named; more == 1 {
-		text += "; 1 more use looks the same"
+		text += "; 1 other use would look the same"
 	} else if more > 0 {
 		text += fmt.Sprintf("; %d other uses would look the same", more)
 	}
@@ -83,7 +83,7 @@ func describe(g *resolve.Group, w worker.Work) string {
 	case w.NumelIn == 1:
 		return "a one-element " + w.Op + of
 	case w.NumelIn > 1:
-		return article + " " + w.Op + of + fmt.Sprintf(" (%d elements)", w.NumelIn)
+		return fmt.Sprintf("%s %s (%d elements)%s", article, w.Op, w.NumelIn, of)
 	}
 	return article + " " + w.Op + of
 }

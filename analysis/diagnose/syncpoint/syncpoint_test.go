@@ -140,7 +140,7 @@ func TestWhereTheyWait(t *testing.T) {
 			for _, i := range []int{0, 1, 3} {
 				r.idle(i, 39)
 			}
-		}, basis: "consistent", first: "a barrier", says: []string{"it is waiting in a one-element ALLREDUCE"}},
+		}, basis: "consistent", first: "a barrier", says: []string{"the rank is waiting in a one-element ALLREDUCE"}},
 		{name: "what happens at the start is over once it trains", play: func(r *run) {
 			r.step(0, 5)
 			for i := range 3 {
