@@ -25,7 +25,7 @@ func brief(v *view, name string) string {
 		return name + sentence(v.Headline) + " " + flat(t.Next.Text)
 	}
 	sure := " (" + confidenceWord(r.Verdict.Status) + ")"
-	if strings.HasPrefix(v.Headline, "Can't tell") { // said once
+	if r.Verdict.Status == incident.Inconclusive { // the headline says so
 		sure = ""
 	}
 	parts := []string{name + v.Headline + sure + "."}

@@ -20,14 +20,21 @@ func readCounts(n *incident.Counts) []pair {
 		ps = append(ps, pair{"Resets", count(t.Total, "connection reset") + shares(t.PerFile, t.PerRank)})
 	}
 	if r := &n.Retries; r.Recovered+r.Exhausted+r.Open > 0 {
-		text := fmt.Sprintf("%s succeeded, %s gave up", grouped(int64(r.Recovered)), grouped(int64(r.Exhausted)))
-		if r.Idle > 0 {
-			text = fmt.Sprintf("%s succeeded (%s of them on idle connections, harmless), %s gave up", grouped(int64(r.Recovered)), grouped(int64(r.Idle)), grouped(int64(r.Exhausted)))
+		var ended []string
+		if r.Recovered > 0 {
+			text := grouped(int64(r.Recovered)) + " succeeded"
+			if r.Idle > 0 {
+				text += fmt.Sprintf(" (%s of them on idle connections, harmless)", grouped(int64(r.Idle)))
+			}
+			ended = append(ended, text)
+		}
+		if r.Exhausted > 0 {
+			ended = append(ended, grouped(int64(r.Exhausted))+" gave up")
 		}
 		if r.Open > 0 {
-			text += fmt.Sprintf(", %s still retrying when the logs ended", grouped(int64(r.Open)))
+			ended = append(ended, grouped(int64(r.Open))+" still retrying when the logs ended")
 		}
-		ps = append(ps, pair{"Retries", text + shares(sums(r.PerFile), sums(r.PerRank))})
+		ps = append(ps, pair{"Retries", strings.Join(ended, ", ") + shares(sums(r.PerFile), sums(r.PerRank))})
 	}
 	if t := &n.LoaderErrors; t.Total > 0 {
 		ps = append(ps, pair{"Loader errors", grouped(int64(t.Total)) + shares(t.PerFile, t.PerRank)})

@@ -252,7 +252,7 @@ func waitsIn(r *incident.Report) string {
 			what = "one-element " + what
 		}
 		if other(r.Verdict.Summary, g.Stuck) {
-			what += " too" // one more group waits
+			what = "also " + what // one more group waits
 		}
 		at := g.Stuck.Sync.Points
 		switch {
@@ -285,7 +285,7 @@ func sureText(v incident.Verdict) string {
 		if slices.ContainsFunc(v.Candidates, func(c incident.Candidate) bool { return c.Mechanism == "unknown" }) {
 			one = "one of the named causes"
 		}
-		t = fmt.Sprintf("Can't tell which (%.0f%% likely %s).", 100*float64(v.Confidence), one)
+		t = fmt.Sprintf("Can't tell which (%.0f%% likely to be %s).", 100*float64(v.Confidence), one)
 	}
 	if v.Why != "" {
 		t += " " + sentence(v.Why)

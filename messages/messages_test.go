@@ -409,7 +409,7 @@ func TestRankMapKeepsRanksWithoutNode(t *testing.T) {
 	if len(m.Rows) != 3 || m.Rows[0].Node != "a1" || m.Rows[1].Node != "node? 0-2,4-8" || !m.Rows[2].Unknown {
 		t.Errorf("got %+v", m.Rows)
 	}
-	if alt := RankMapAlt(r); !strings.Contains(alt, "10 ranks on 1 node, node unknown for 9 ranks") || !strings.Contains(alt, "10 no log at all") {
+	if alt := RankMapAlt(r); !strings.Contains(alt, "10 ranks on 1 node, node unknown for 9 ranks") || !strings.Contains(alt, "10 without any log") {
 		t.Errorf("got %q", alt)
 	}
 }

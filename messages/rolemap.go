@@ -33,11 +33,11 @@ const diedRole = "died"
 var looks = []look{
 	{incident.Straggler, "S", "stalled", color.RGBA{0xc2, 0x51, 0x00, 0xff}, true, "1;97;41"},
 	{incident.FirstFailure, "F", "failed first", color.RGBA{0xb0, 0x3a, 0x7e, 0xff}, true, "1;97;45"},
-	{incident.LoneWaiter, "L", "waits alone", color.RGBA{0xe6, 0x9f, 0x00, 0xff}, false, "1;30;43"},
+	{incident.LoneWaiter, "L", "waited alone", color.RGBA{0xe6, 0x9f, 0x00, 0xff}, false, "1;30;43"},
 	{incident.Lagging, "G", "lagging", color.RGBA{0xf0, 0xe4, 0x42, 0xff}, false, "1;33"},
-	{incident.Missing, "x", "no log at all", color.RGBA{0x30, 0x30, 0x38, 0xff}, true, "7"},
+	{incident.Missing, "x", "without any log", color.RGBA{0x30, 0x30, 0x38, 0xff}, true, "7"},
 	{diedRole, "D", "died with its node", color.RGBA{0x6e, 0x1a, 0x1a, 0xff}, true, "1;31"},
-	{incident.Unobserved, "?", "state unknown", color.RGBA{0x9a, 0x9a, 0xa4, 0xff}, false, "90"},
+	{incident.Unobserved, "?", "in an unknown state", color.RGBA{0x9a, 0x9a, 0xa4, 0xff}, false, "90"},
 	{incident.Victim, "v", "failed as a result", color.RGBA{0x00, 0x72, 0xb2, 0xff}, true, "34"},
 	{incident.Waiter, "w", "waited", color.RGBA{0x8c, 0xc8, 0xee, 0xff}, false, "36"},
 	{incident.Notified, "n", "notified of the timeout", color.RGBA{0x00, 0x78, 0x5a, 0xff}, true, "32"},
@@ -231,7 +231,7 @@ func countsText(counts []int) string {
 	var parts []string
 	for i, n := range counts {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", grouped(int64(n)), looks[i].Words))
+			parts = append(parts, grouped(int64(n))+" "+looks[i].Words)
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -369,7 +369,7 @@ func (t *term) guesses(v *view) {
 		}
 	}
 	for _, s := range v.Report.Verdict.Suspects {
-		t.wrapped("  suspect  ", "", mechanismTitle(s.Mechanism)+", unproven: "+s.Why)
+		t.wrapped("  suspect  ", "", mechanismTitle(s.Mechanism)+" (unproven): "+s.Why)
 	}
 }
 

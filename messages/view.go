@@ -360,7 +360,7 @@ func verified(r *incident.Report) string {
 		noun string
 	}{
 		{r.Verification.Quotes, "quotation"}, {r.Verification.Counts, "count"}, {r.Verification.Absences, "“not found” claim"},
-		{r.Verification.Sets, "set of ranks or nodes"}, {r.Verification.Derived, "derived value"}, {r.Verification.Records, "record"},
+		{r.Verification.Sets, "rank or node set"}, {r.Verification.Derived, "derived value"}, {r.Verification.Records, "record"},
 	} {
 		if x.Checked > 0 {
 			parts = append(parts, fmt.Sprintf("%d of %s", x.Held, count(x.Checked, x.noun)))
