@@ -31,7 +31,7 @@ type Artefact struct {
 }
 
 // UnseenRanks is what is needed where ranks sent no log.
-const UnseenRanks = "the logs of the ranks not seen"
+const UnseenRanks = "the missing ranks' logs"
 
 // Artefacts of the table, by slug.
 const (

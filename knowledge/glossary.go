@@ -10,7 +10,7 @@ import (
 var glossary = []Term{
 	{"AIStore", "A storage cluster that serves training data as objects. It consists of proxies, which direct requests, and targets, which hold the data."},
 	{"algbw", "nccl-tests' algorithm bandwidth: message size divided by time. It falls as ranks are added even on a perfect network, so compare busbw."},
-	{"all-gather", "A collective after which every rank has the pieces of all ranks. Its memory grows with the number of ranks."},
+	{"all-gather", "A collective after which every rank has all ranks' pieces. Its memory grows with the number of ranks."},
 	{"all-reduce", "A collective that sums (or otherwise combines) all ranks' numbers and gives every rank the result. Data-parallel training sums its gradients with it."},
 	{"barrier", "A collective that moves no data: no rank leaves it until all have entered."},
 	{"broadcast", "A collective in which one rank sends the same data to all the others in the group."},

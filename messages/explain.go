@@ -211,7 +211,7 @@ func (m *mechanics) whose() string {
 	if origin == "unknown" {
 		origin = "unknown"
 	}
-	return fmt.Sprintf("Origin: %s. Owner: %s. Resubmit: %s.", origin, m.Owner, m.Resubmit)
+	return fmt.Sprintf("%s. Origin: %s. Resubmit: %s.", m.Owner, origin, m.Resubmit)
 }
 
 // once leaves out what was told of the same mechanism above.
@@ -283,7 +283,7 @@ func Explain(e explain.Entry) Explanation {
 	out := Explanation{ID: x.ID, Title: x.Title, Meaning: x.Meaning, Role: x.RoleText, Trap: x.Trap, Cause: x.cause(), Action: x.action(), Cost: x.cost()}
 	first := x.checks()
 	if x.Mechanism != nil {
-		out.Whose = x.Mechanism.Slug + ": " + x.Mechanism.Title + ". " + x.Mechanism.whose()
+		out.Whose = x.Mechanism.Slug + ": " + x.Mechanism.Title + ". Owner: " + x.Mechanism.whose()
 		first = append(first, x.Mechanism.Now...)
 	}
 	if len(first) > 0 {

@@ -54,22 +54,22 @@ func (m *md) entry(x explained) {
 	}
 	m.f("- **Ask for:** %s\n", code(x.ID))
 	row("Means", x.Meaning)
-	row("Cause?", x.RoleText)
+	row("Role", x.RoleText)
 	if at := x.where(); at != "" {
 		m.f("- **Found in:** %s\n", esc(at))
 		m.fence("  ", x.Where.Text)
 	}
 	row("Details", x.says())
 	row("Default", x.Default)
-	row("Trap", x.Trap)
+	row("Caution", x.Trap)
 	row("Cost", x.Cost)
 	row("Mostly", x.Cause)
 	row("NVIDIA's advice", x.Action)
 	if x.Mechanism != nil {
 		if x.Kind != string(explain.Mechanism) {
-			row("Breaks", x.Mechanism.Slug+": "+x.Mechanism.Meaning)
+			row("Mechanism", x.Mechanism.Slug+": "+x.Mechanism.Meaning)
 		}
-		row("Whose", x.Mechanism.whose())
+		row("Owner", capital(x.Mechanism.whose()))
 		for _, l := range x.Mechanism.LookAlikes {
 			row("Not to be confused with "+l.Mechanism, l.Tell)
 		}

@@ -84,23 +84,23 @@ func (t *term) entry(x explained) {
 		}
 	}
 	row("Means", x.Meaning)
-	row("Cause?", x.RoleText)
+	row("Role", x.RoleText)
 	row("Found in", x.where())
 	if at := x.where(); at != "" {
 		t.wrapped("          │ ", dim, x.Where.Text)
 	}
 	row("Details", x.says())
 	row("Default", x.Default)
-	row("Trap", x.Trap)
+	row("Caution", x.Trap)
 	row("Cost", x.Cost)
 	row("Mostly", x.Cause)
 	row("NVIDIA", x.Action)
 	m := x.Mechanism
 	if m != nil {
 		if x.Kind != string(explain.Mechanism) {
-			row("Breaks", m.Slug+": "+m.Meaning)
+			row("Mechanism", m.Slug+": "+m.Meaning)
 		}
-		row("Whose", m.whose())
+		row("Owner", capital(m.whose()))
 		for i, l := range m.LookAlikes {
 			label := "Unlike"
 			if i > 0 {

@@ -38,7 +38,7 @@ func explainAll(t *testing.T, a explain.Answer) map[string]string {
 func TestAnExplanationAnswersWhatPeopleAsk(t *testing.T) {
 	a := explain.Text(pastedText)
 	for name, text := range explainAll(t, a) {
-		for _, want := range []string{"The file system is full.", "this line alone is proof", "storage-full", "you (job configuration)", "df -h", "resource-limit", "errno ENOSPC"} {
+		for _, want := range []string{"The file system is full.", "this line alone is proof", "storage-full", "(job configuration)", "df -h", "resource-limit", "errno ENOSPC"} {
 			if !strings.Contains(text, want) && !strings.Contains(flat(text), want) {
 				t.Errorf("%s: no %q in\n%s", name, want, text)
 			}

@@ -40,6 +40,9 @@ func groupViews(r *incident.Report) []groupView {
 	return out
 }
 
+// unnamedGroup is the key of a group whose name no line shows.
+const unnamedGroup = "unnamed"
+
 func groupOf(g incident.Group) groupView {
 	name := flat(g.Desc)
 	if name == "" {
@@ -47,7 +50,11 @@ func groupOf(g incident.Group) groupView {
 	} else if g.Key != "" && g.Key != g.Desc {
 		name += " (" + flat(g.Key) + ")"
 	}
-	v := groupView{Title: "Group " + name, worst: len(looks)}
+	title := "Group " + name
+	if g.Key == unnamedGroup {
+		title = "Unnamed group (" + flat(cmp.Or(g.Desc, "its name is unknown")) + ")"
+	}
+	v := groupView{Title: title, worst: len(looks)}
 	if g.Size != nil {
 		v.Title += ", " + count(*g.Size, "member")
 	}

@@ -246,6 +246,6 @@ func (m *md) guesses(v *view) {
 		}
 	}
 	for _, s := range v.Report.Verdict.Suspects {
-		m.f("- suspected (unproven): **%s**. %s\n", esc(mechanismTitle(s.Mechanism)), esc(s.Why))
+		m.f("- suspected (unproven): **%s**: %s\n", esc(mechanismTitle(s.Mechanism)), esc(s.Why))
 	}
 }

@@ -292,7 +292,7 @@ func (f *Flow) triage(ctx context.Context, inv *Investigation) (outcome, error) 
 		return f.nothing(inv, err.Error()), nil
 	}
 	if err != nil {
-		return outcome{}, fmt.Errorf("analysing %d files of job %s: %w", len(inv.Sources), orUnknown(inv.Job), err)
+		return outcome{}, fmt.Errorf("analyzing %d %s of job %s: %w", len(inv.Sources), plural(len(inv.Sources), "file", "files"), orUnknown(inv.Job), err)
 	}
 	first, was := inv.Report == nil || inv.Looked || inv.momentary(), inv.Report
 	out := f.concluded(inv, report)

@@ -102,7 +102,7 @@ func (f *Flow) correlate(ctx context.Context, inv *Investigation) (outcome, erro
 		return outcome{}, ctx.Err()
 	}
 	if err != nil {
-		return outcome{}, fmt.Errorf("analysing %d files of job %s with %d of its storage: %w", len(inv.Sources), orUnknown(inv.Job), len(inv.StorageSources), err)
+		return outcome{}, fmt.Errorf("analyzing %d job %s and %d storage %s of job %s: %w", len(inv.Sources), plural(len(inv.Sources), "log", "logs"), len(inv.StorageSources), plural(len(inv.StorageSources), "log", "logs"), orUnknown(inv.Job), err)
 	}
 	if len(report.Storage.Daemons) == 0 {
 		why := "none of the files is an AIStore daemon log; those begin with “Started up at” or “Rotated at”"

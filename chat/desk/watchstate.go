@@ -125,7 +125,7 @@ func newCase(id string, e workflow.Ended, now time.Time) caseState {
 func (c *caseState) again(e workflow.Ended, now time.Time) {
 	c.Repeats++
 	c.At = now
-	c.Recent = append(c.Recent, fill("%s ended %s at %s", e.Job, e.State, e.End.UTC().Format("15:04")))
+	c.Recent = append(c.Recent, fill("%s ended with %s at %s", e.Job, e.State, e.End.UTC().Format("15:04")))
 	c.Recent = c.Recent[max(0, len(c.Recent)-maxRecent):]
 }
 

@@ -18,7 +18,7 @@ func TestExplainAnswers(t *testing.T) {
 		{"several arguments", "", []string{"exit", "code", "137"}, 0, []string{"SIGKILL", "The code alone doesn't tell which"}},
 		{"a negative number is no flag", "", []string{"-9"}, 0, []string{"SIGKILL"}},
 		{"slurm's pair", "", []string{"0:53"}, 0, []string{"log folder"}},
-		{"an Xid", "", []string{"Xid", "79"}, 0, []string{"gpu-off-bus", "cluster team", "scontrol update NodeName=NODE State=DRAIN"}},
+		{"an Xid", "", []string{"Xid", "79"}, 0, []string{"gpu-off-bus", "Cluster team", "scontrol update NodeName=NODE State=DRAIN"}},
 		{"NVIDIA's own advice", "", []string{"Xid", "79"}, 0, []string{"RESTART_BM: restart the node"}},
 		{"a library's words", "", []string{"RuntimeError: Expected to mark a variable ready only once."}, 0, []string{"[ddp-ready-twice]", "Mostly", "use_reentrant=False", "TORCH_DISTRIBUTED_DEBUG=DETAIL", "Cost:"}},
 		{"what a variable costs", "", []string{"CUDA_LAUNCH_BLOCKING"}, 0, []string{"Cost", "nothing overlaps"}},

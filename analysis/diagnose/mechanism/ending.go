@@ -437,7 +437,7 @@ func cancelled(s *Scene) *Proposal {
 	if at := ownEnd(f); at != nil {
 		p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
 		p.Why = "srun ended the step by itself, as it does after a task has failed or left; no line shows what happened to that task"
-		p.Against = append(p.Against, finding("srun terminated the step before anybody cancelled it", QuoteAt(*at, nil)))
+		p.Against = append(p.Against, finding("srun terminated the step before anyone cancelled it", QuoteAt(*at, nil)))
 	}
 	if lost(f, hit.T) {
 		// What failed, and why somebody cancelled, may stand in what is not here.
