@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,31 @@ func TestWhatMayTellTheRestIsShown(t *testing.T) {
 		r := diagnosed(t, Input{Sources: failingJob(t, c.srun, c.own)})
 		if len(r.Standouts) == 0 || !strings.Contains(r.Standouts[0].Statement, c.first) {
 			t.Errorf("%s: %s %v, shown is %s", c.name, r.Verdict.Mechanism, r.Verdict.Candidates, standoutsOf(r))
+		}
+	}
+}
+
+// Who never joined a collective is sure only while no line that nobody knows sounds as bad before it.
+func TestAnErrorThatNobodyKnowsLeavesAWaitOpen(t *testing.T) {
+	const timeout = "[rank%[1]d]:[E1126 10:22:44.290212436 ProcessGroupNCCL.cpp:607] [Rank %[1]d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=255, OpType=ALLREDUCE, NumelIn=49, NumelOut=49, Timeout(ms)=600000) ran for 600073 milliseconds before timing out.\n" +
+		"[rank%[1]d]:[E1126 10:22:44.290412436 ProcessGroupNCCL.cpp:1664] [PG 0 (default_pg) Rank %[1]d] Exception (either an error or timeout) detected by watchdog at work: 255, last enqueued NCCL work: 255, last completed NCCL work: 254.\n"
+	for _, c := range []struct {
+		name, own string
+		open      bool
+	}{
+		{"it says nothing", "", false},
+		{"it tells of its work", "2026-11-26 10:12:43,105 - mux - INFO - lane 5 is handed on\n", false},
+		{"it met an error", "2026-11-26 10:12:43,105 - mux - ERROR - lane 5 has no uplink\n", true},
+	} {
+		v := diagnosed(t, Input{Sources: failingJob(t, "", func(r int) string {
+			if r == 5 {
+				return c.own
+			}
+			return fmt.Sprintf(timeout, r)
+		})}).Verdict
+		open := slices.ContainsFunc(v.Candidates, func(x incident.Candidate) bool { return x.Mechanism == "unknown" })
+		if v.Mechanism != "rank-stalled" || open != c.open || open == (v.Confidence >= 0.75) {
+			t.Errorf("%s: %s %.2f of %v", c.name, v.Mechanism, float64(v.Confidence), v.Candidates)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"faultline/analysis/diagnose/mechanism"
+	"faultline/analysis/novel"
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
 	"faultline/incident"
@@ -128,6 +129,7 @@ func (b *builder) verdict() {
 	}
 	top := w[0]
 	b.contradicted(top)
+	b.unread(top)
 	v.Ending = top.Ending
 	v.Mechanism, v.Summary, v.Why, v.Scope = string(top.Mechanism), top.Summary, top.Why, top.Scope
 	set := []knowledge.Slug{}
@@ -315,6 +317,23 @@ func (b *builder) contradicted(top *mechanism.Proposal) {
 	top.Against = append(top.Against, incident.Finding{Statement: "SLURM's records show the job and all its steps completed with exit code 0: either it continued after this, or its script hides the failure",
 		Evidence: []incident.Evidence{mechanism.QuoteAt(at, &incident.Predicate{Literals: []string{"COMPLETED"}})}})
 	b.r.Warnings = append(b.r.Warnings, "the logs show a failure, but SLURM's records show the job completed")
+}
+
+// unread leaves room for what nobody foresaw in a verdict that rests on who waited: a line that sounds bad and that nobody knows may tell why,
+// where it was printed before all that is known, or is of those that are named.
+func (b *builder) unread(top *mechanism.Proposal) {
+	if top.Class != mechanism.Collective || !b.failed() || slices.Contains(top.Rivals, knowledge.Unknown) {
+		return
+	}
+	lines := mechanism.Leads(b.s.Facts)
+	for _, l := range mechanism.Apart(b.s.Facts) {
+		if slices.Contains(top.Ranks, l.Rank) || slices.Contains(top.Nodes, cmp.Or(l.Named, l.Node)) {
+			lines = append(lines, l)
+		}
+	}
+	if slices.ContainsFunc(lines, func(l *novel.Line) bool { return l.Suspect() && l.Known.Meaning == "" }) {
+		top.Rivals = append(slices.Clone(top.Rivals), knowledge.Unknown)
+	}
 }
 
 // incomplete adds what to fetch where something expected is missing.
