@@ -79,7 +79,7 @@ func fillQuotes(ctx context.Context, from scan.Opener, files verify.Files, kept 
 	}
 	for i := range r.Standouts {
 		if s := &r.Standouts[i]; s.Statement == "" && len(s.Evidence) > 0 { // it says no more than its line
-			s.Statement = diagnose.Excerpt(strings.TrimSpace(s.Evidence[0].Text))
+			s.Statement = diagnose.Outstanding(s.Evidence[0].Text)
 		}
 	}
 	return nil

@@ -49,6 +49,9 @@ func (b *builder) standouts() {
 		if last := b.parting(l); last != nil && len(shown) == 1 {
 			b.r.Standouts, most = append(b.r.Standouts, *last), most-1
 		}
+		if said := b.instead(l); said != nil && len(shown) == 1 {
+			b.r.Standouts, most = append(b.r.Standouts, *said), 1
+		}
 	}
 	if s := b.s.Facts.Standing; len(b.r.Standouts) == 0 && len(s) > 0 && len(b.s.Facts.Tails) == 0 && v.Mechanism == unknown {
 		b.r.Standouts = append(b.r.Standouts, standout(&s[0])) // of evidence alone one line is better than none
@@ -207,10 +210,29 @@ func (b *builder) parting(l *novel.Line) *incident.Standout {
 	return &out
 }
 
+// instead is what such a rank printed in place of that line.
+func (b *builder) instead(l *novel.Line) *incident.Standout {
+	r := b.s.Facts.Rank(first(l.Silent))
+	if r == nil || l.Instead == nil {
+		return nil
+	}
+	return &incident.Standout{Severity: severity.Failed.String(), Score: 15, Rank: ptr(r.ID), Node: r.Node, N: 1, Files: 1,
+		Evidence: []incident.Evidence{mechanism.QuoteAt(mechanism.PlaceAt(l.Instead.File, l.Instead.At), nil)},
+		Reasons:  []incident.Reason{{Part: "spatial", Points: 15, Text: "this rank printed it instead of the line above"}}}
+}
+
+// first is the first of some ranks.
+func first(ranks []int) int {
+	if len(ranks) == 0 {
+		return resolve.NoRank
+	}
+	return ranks[0]
+}
+
 // standout reports a line. What it states of the line stands in the quotation as a condition, so that the verifier refutes a text that is not
 // that of the place.
 func standout(l *novel.Line) incident.Standout {
-	out := incident.Standout{Statement: outstanding(l), Severity: l.Level.String(), Node: l.Node, N: l.N, Files: l.Files, Score: l.Score, Reasons: []incident.Reason{}}
+	out := incident.Standout{Statement: Outstanding(l.Text), Severity: l.Level.String(), Node: l.Node, N: l.N, Files: l.Files, Score: l.Score, Reasons: []incident.Reason{}}
 	if l.Rank != resolve.NoRank {
 		out.Rank = ptr(l.Rank)
 	}
@@ -264,9 +286,9 @@ func holds(text string, boxed bool) *incident.Predicate {
 // mostWhole is how many bytes a line may have that is shown with what loggers and launchers print before it.
 const mostWhole = 100
 
-// outstanding is the part of a line that makes it stand out.
-func outstanding(l *novel.Line) string {
-	text := strings.TrimSpace(l.Text)
+// Outstanding is the part of a line that makes it stand out: without what loggers and launchers print before it, where it is long.
+func Outstanding(text string) string {
+	text = strings.TrimSpace(text)
 	if len(text) > mostWhole {
 		text = novel.Message(text)
 	}

@@ -192,7 +192,7 @@ func (r *reader) logged(b []byte, place Place) {
 	if r.after || place.Off == r.opts.LastStep && k.Sign.Level >= severity.Failed { // a bar's last picture has it glued on
 		r.behind(k, b, place)
 	}
-	k.write(b)
+	k.write(b, place)
 	if w, ok := r.warned.hear(k, b, place); ok {
 		if w.at != w.kind.At {
 			r.quote(w.kind, []byte(w.text), w.at)
@@ -297,8 +297,8 @@ func stated(record []byte, text string) severity.Sign {
 	return s
 }
 
-// write notes who wrote a line.
-func (k *Kind) write(b []byte) {
+// write notes who wrote a line, and where it did first.
+func (k *Kind) write(b []byte, at Place) {
 	each, lines := fewEach, int64(fewEach)
 	if k.Sign.Level >= severity.Failed {
 		each, lines = manyEach, 4*manyEach
@@ -312,6 +312,9 @@ func (k *Kind) write(b []byte) {
 	case slices.Contains(k.Who, p.Who):
 	case len(k.Who) < each:
 		k.Who = append(k.Who, p.Who)
+		if k.Sign.Level >= severity.Failed {
+			k.firsts = append(k.firsts, at)
+		}
 	default:
 		k.Crowd = true
 	}
@@ -431,6 +434,9 @@ func (r *reader) number() {
 	for _, k := range r.file.Kinds {
 		shift(&k.At)
 		shift(&k.first)
+		for i := range k.firsts {
+			shift(&k.firsts[i])
+		}
 		if k.Stop != nil {
 			shift(&k.Stop.From)
 			shift(&k.Stop.At)

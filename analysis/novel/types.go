@@ -43,21 +43,22 @@ type Place struct {
 
 // Kind is one shape of lines in one file.
 type Kind struct {
-	Hash  uint64
-	Text  string // of the line that is quoted: the first one, or the first after the last step
-	At    Place  // of that line
-	N     int64  // lines of it
-	After int64  // of them behind the file's last step
-	Sign  severity.Sign
-	Who   []line.Who // its writers, as far as they are told apart
-	Crowd bool       // more lines of it came than writers are told apart in
-	Last  int        // 1 for the file's last line, 2 for the one before, …; 0 none of the last
-	Next  int        // 1 for the first line behind the last step, …; 0 none of them
-	Ends  bool       // the line that is quoted is itself the one that Last counts
-	Boxed bool       // it stands in a record of a container's runtime or a structured logger
-	Stop  *Stop      // the traceback, panic or stack that it opens
-	first Place
-	until int64 // offset of the newest line
+	Hash   uint64
+	Text   string // of the line that is quoted: the first one, or the first after the last step
+	At     Place  // of that line
+	N      int64  // lines of it
+	After  int64  // of them behind the file's last step
+	Sign   severity.Sign
+	Who    []line.Who // its writers, as far as they are told apart
+	Crowd  bool       // more lines of it came than writers are told apart in
+	Last   int        // 1 for the file's last line, 2 for the one before, …; 0 none of the last
+	Next   int        // 1 for the first line behind the last step, …; 0 none of them
+	Ends   bool       // the line that is quoted is itself the one that Last counts
+	Boxed  bool       // it stands in a record of a container's runtime or a structured logger
+	Stop   *Stop      // the traceback, panic or stack that it opens
+	first  Place
+	firsts []Place // of each writer, where the shape sounds bad
+	until  int64   // offset of the newest line
 	saying
 	outcome
 	frame bool // a frame of a Python traceback

@@ -76,11 +76,18 @@ type Line struct {
 	Behind, Background, Unsure, Minority, Earliest bool
 	// Named is a node that the line names; its writer is another, or nobody knows it.
 	Named string
-	// Silent are the few ranks that do not print what all others print.
-	Silent []int
+	// Silent are the few ranks that do not print what all others print; Instead is what the first of them printed that sounds as bad.
+	Silent  []int
+	Instead *Spot
 	// Spoken is how many ranks print it, where all who do are known.
 	Spoken int
 	Last   int
+}
+
+// Spot is a line of a file.
+type Spot struct {
+	File string
+	At   Place
 }
 
 // Suspicious is from how many points on a line stands out by itself.
@@ -152,7 +159,8 @@ type candidate struct {
 	world   *World
 	peers   int // files that could have printed it
 	rank    map[int]bool
-	crowd   bool // some of its writers are not known
+	spoke   map[int]Spot // where each rank printed it first
+	crowd   bool         // some of its writers are not known
 	side    side
 	time    moment
 	first   map[string]int64 // where it sounds bad first, by file
@@ -195,7 +203,7 @@ func Weigh(files []*File, w World, n int) []Line {
 			t := Template(Message(k.Text))
 			c := by[t]
 			if c == nil {
-				c = &candidate{Line: Line{File: f.Name, At: k.At, Text: k.Text, Template: Hash([]byte(t)), Level: k.Sign.Level, Rank: -1}, kind: k, file: f, few: true, world: &w, rank: map[int]bool{}, first: map[string]int64{}}
+				c = &candidate{Line: Line{File: f.Name, At: k.At, Text: k.Text, Template: Hash([]byte(t)), Level: k.Sign.Level, Rank: -1}, kind: k, file: f, few: true, world: &w, rank: map[int]bool{}, spoke: map[int]Spot{}, first: map[string]int64{}}
 				by[t] = c
 				all = append(all, c)
 			}
@@ -297,6 +305,9 @@ func (c *candidate) writers(f *File, k *Kind) {
 		if c.world.Place != nil && k.Sign.Level >= severity.Failed {
 			if rank, _ := c.world.Place(f.Name, k.At, &k.Who[i]); rank >= 0 {
 				c.rank[rank] = true
+				if _, had := c.spoke[rank]; !had && i < len(k.firsts) {
+					c.spoke[rank] = Spot{f.Name, k.firsts[i]}
+				}
 			} else {
 				c.crowd = true
 			}
@@ -524,8 +535,21 @@ func silences(all []*candidate) {
 		}
 		if spoke && (!c.time.known || first.before(c.time)) {
 			c.Silent = nil
+			continue
+		}
+		c.Instead = instead(all, c)
+	}
+}
+
+// instead is the line of the first silent rank that sounds bad and says most: the longest.
+func instead(all []*candidate, silent *candidate) (most *Spot) {
+	for _, c := range all {
+		s, ok := c.spoke[silent.Silent[0]]
+		if ok && c.trouble() && (most == nil || s.At.Len > most.At.Len) {
+			most = &s
 		}
 	}
+	return most
 }
 
 // before orders moments: what has no time may have come before everything that has one.
