@@ -157,7 +157,7 @@ func (t *Tried) judge(c *caseFile, today, then *incident.Report, sources []incid
 	t.Unbroken = t.Fails && !right && v.Status == incident.NoFailure
 	t.Still = right && v.Confidence >= Sure
 	if t.Today {
-		t.Placed = placed(&today.Verdict, then, screen)
+		t.Placed = placed(&today.Verdict, then, screen, sources, key)
 	}
 }
 
@@ -321,19 +321,38 @@ func letters(s string) string {
 	}, s)
 }
 
-// placed says whether the rank or node that is named today is named again; nil where none or several are.
-func placed(today *incident.Verdict, then *incident.Report, screen string) *bool {
-	var ok bool
-	switch root := &then.Verdict.Root; {
-	case len(today.Root.Ranks) == 1:
+// placed says whether the rank or node that is named today is named again; nil where none or several are, and where neither the key lines nor
+// their files tell it: then what told it is among what was left out. Where they tell the node alone, the node is enough.
+func placed(today *incident.Verdict, then *incident.Report, screen string, sources []incident.Source, key []incident.Evidence) *bool {
+	root, texts := &then.Verdict.Root, linesOf(sources)
+	if len(today.Root.Ranks) == 1 {
 		n := today.Root.Ranks[0]
-		ok = slices.Equal(root.Ranks, today.Root.Ranks) || regexp.MustCompile(fmt.Sprintf(`\b[Rr]ank %d\b`, n)).MatchString(screen)
-	case len(today.Root.Nodes) == 1:
-		ok = slices.Equal(root.Nodes, today.Root.Nodes) || strings.Contains(screen, today.Root.Nodes[0])
-	default:
+		ok := slices.Equal(root.Ranks, today.Root.Ranks) || rankIn(screen, n)
+		told := slices.ContainsFunc(key, func(k incident.Evidence) bool {
+			all := texts(k.File)
+			return rankIn(k.File, n) || int(k.Line) <= len(all) && rankIn(plain(all[k.Line-1]), n)
+		})
+		if ok || told {
+			return &ok
+		}
+	}
+	if len(today.Root.Nodes) != 1 {
+		return nil
+	}
+	node := today.Root.Nodes[0]
+	ok := slices.Equal(root.Nodes, today.Root.Nodes) || strings.Contains(screen, node)
+	told := slices.ContainsFunc(key, func(k incident.Evidence) bool {
+		return slices.ContainsFunc(texts(k.File), func(l string) bool { return strings.Contains(l, node) })
+	})
+	if !ok && !told {
 		return nil
 	}
 	return &ok
+}
+
+// rankIn says that a text names a rank: "rank 7", "[rank7]", "rank_7.log", "rank      : 7".
+func rankIn(text string, rank int) bool {
+	return regexp.MustCompile(fmt.Sprintf(`(?i)\brank[ _=:]*%d(?:\D|$)`, rank)).MatchString(text)
 }
 
 // seedOf is a number that belongs to a case.

@@ -124,3 +124,30 @@ func TestEveryDriftRewrites(t *testing.T) {
 		}
 	}
 }
+
+// A rank is asked for where the key line or its file tells it; where they tell the node alone, the node; and nothing where they tell neither.
+func TestOnlyARankThatTheLogsTellIsAskedFor(t *testing.T) {
+	yes, no := true, false
+	for _, c := range []struct {
+		name, file, log, screen string
+		want                    *bool
+	}{
+		{"the line tells it", "a.log", "[rank7]: lane 3 is torn\n", "lane 3 is torn on n4", &no},
+		{"a launcher's field tells it", "a.log", "  rank      : 7 (local_rank: 3)\n", "rank 70 left", &no},
+		{"the file's name tells it", "rank_7.log", "lane 3 is torn\n", "lane 3 is torn on n4", &no},
+		{"it is named", "a.log", "lane 3 is torn\n", "lane 3 is torn: rank 7", &yes},
+		{"the node alone is told, and named", "a.log", "lane 3 is torn\nn4 is left\n", "lane 3 is torn on n4", &yes},
+		{"the node alone is told, and not named", "a.log", "lane 3 is torn\nn4 is left\n", "lane 3 is torn", &no},
+		{"neither is told", "a.log", "lane 3 is torn\n", "lane 3 is torn", nil},
+	} {
+		path := filepath.Join(t.TempDir(), "log")
+		if err := os.WriteFile(path, []byte(c.log), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		today := &incident.Verdict{Root: incident.Root{Ranks: []int{7}, Nodes: []string{"n4"}}}
+		got := placed(today, &incident.Report{}, c.screen, []incident.Source{{Name: c.file, Path: path}}, []incident.Evidence{{Kind: incident.KindQuote, File: c.file, Line: 1}})
+		if (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
