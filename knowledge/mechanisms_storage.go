@@ -34,8 +34,8 @@ var storageMechanisms = []Mechanism{
 			Led:   "{daemon} was changed by an administrator", LeadsTo: []Slug{AISBatchObjectLoss, AISStreamBroken, AISRebalance, AISDaemonRestart, NotFound},
 		},
 		Title: "AIStore was changed during the job",
-		Meaning: "AIStore was changed while the job read from it: a target went into maintenance or left, or objects were deleted. " +
-			"The daemons did as requested, but the objects the job wanted were no longer there.",
+		Meaning: "AIStore was changed while the job read from it: a target went into maintenance or left, objects were deleted, or a bucket's access was changed. " +
+			"The daemons did as requested, but the job could no longer read what it wanted.",
 		Now: []Advice{
 			{"Find out who made the change and whether it was meant; undo it if it was not.", "ais show cluster; ais show job --all"},
 			{"Check that the objects from the failed requests are back, then resubmit.", "ais object show BUCKET/OBJECT"},

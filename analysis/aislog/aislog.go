@@ -108,6 +108,8 @@ type Interval struct {
 	Batches int
 	// Slow are the latencies at its end, in ns, that were a second or more on average: "get.redir.ns".
 	Slow []Growth
+	// Begun are the kinds of requests of which some came within it, and none ended: "put".
+	Begun []string
 }
 
 // Pause is a stretch in which a daemon wrote no counters and nothing else of interest, between two lines of one file. It is no outage

@@ -43,6 +43,19 @@ func slow(values []Growth) []Growth {
 	return out
 }
 
+// begun are the kinds of requests that came to a target, which counts how long a proxy took to send them there, and of which none ended.
+func begun(values, by []Growth) []string {
+	var out []string
+	for _, g := range values {
+		kind, ok := strings.CutSuffix(g.Name, ".redir.ns")
+		ended := func(o Growth) bool { return o.Name == kind+".n" || o.Name == "err."+kind+".n" }
+		if ok && g.N > 0 && !slices.ContainsFunc(by, ended) {
+			out = append(out, kind)
+		}
+	}
+	return out
+}
+
 // slower joins latencies: the worst of each.
 func slower(a, b []Growth) []Growth {
 	out := slices.Clone(a)
@@ -306,7 +319,7 @@ func coarser(list []Interval, most int) []Interval {
 				n := list[i+1]
 				iv.To, iv.At, iv.By = n.To, n.At, add(iv.By, n.By)
 				iv.Reset, iv.Hole, iv.Batches = iv.Reset || n.Reset, iv.Hole || n.Hole, max(iv.Batches, n.Batches)
-				iv.Slow = slower(iv.Slow, n.Slow)
+				iv.Slow, iv.Begun = slower(iv.Slow, n.Slow), nil
 			}
 			out = append(out, iv)
 		}

@@ -66,7 +66,7 @@ func action(msg []byte) string {
 		}
 	}
 	for _, verb := range []string{"start-maintenance", "decommission-node", "shutdown-node", "rm-unsafe", "delete-listrange", "evict-listrange",
-		"destroy-bck", "evict-remote-bck", "move-bck"} {
+		"destroy-bck", "evict-remote-bck", "move-bck", "set-bprops"} {
 		if bytes.Contains(msg, []byte(verb)) {
 			return verb
 		}

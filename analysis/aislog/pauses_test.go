@@ -2,6 +2,7 @@ package aislog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,5 +91,23 @@ func TestAPauseSaysWhetherLinesLieInIt(t *testing.T) {
 		if !found {
 			t.Errorf("no pause of a minute: %+v", d.Pauses)
 		}
+	}
+}
+
+// Of a request that came and did not end, a target counts only how long it took to get there.
+func TestRequestsThatDoNotEnd(t *testing.T) {
+	line := func(sec int, counters string) string {
+		return "I 23:15:0" + string(rune('0'+sec)) + ".000000 {" + counters + "state.flags:6}\n"
+	}
+	d := one(t, read(t, info("a-1", "1120-231339", 1), up+line(1, "put.n:5,")+line(3, "put.n:5,put.redir.ns:900000,")+line(5, "put.n:6,put.redir.ns:800000,")+
+		line(7, "err.put.n:1,put.n:6,put.redir.ns:800000,")+line(9, "get.n:1,get.redir.ns:7,put.n:6,")))
+	want := [][]string{nil, {"put"}, nil, nil, nil}
+	for i, iv := range d.Intervals {
+		if !slices.Equal(iv.Begun, want[i]) {
+			t.Errorf("line %d: %v, not %v", i+1, iv.Begun, want[i])
+		}
+	}
+	if len(d.Intervals) != len(want) {
+		t.Errorf("%d lines", len(d.Intervals))
 	}
 }

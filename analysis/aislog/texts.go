@@ -134,6 +134,8 @@ var texts = []text{
 	{Administration, []string{"decommission-node reb=false [", "_and_ not running global rebalance"}, nil, "5.0", "S"},
 	{Administration, []string{"x-delete-listrange["}, nil, "3.20", "R"},
 	{Administration, []string{"x-evict-listrange["}, nil, "3.20", "S"},
+	{Administration, []string{"aism[set-bprops"}, nil, "3.20", "R"},
+	{Administration, []string{"txn-set-bprops["}, nil, "5.0", "R"},
 	{Administration, []string{"removed mountpath mp["}, nil, "3.20", "S"},
 
 	// Membership.
@@ -240,6 +242,9 @@ var texts = []text{
 	{MountpathOff, []string{" has no disks"}, nil, "3.20", "S"},
 	{OutOfSpace, []string{"ErrCapExceeded: "}, nil, "3.20", "R"},
 	{OutOfSpace, []string{"no space left on device"}, nil, "3.20", "R"},
+	{DiskFault, []string{"PathError: [fs-path] ", ": read-only file system"}, nil, "5.0", "R"},
+	{DiskFault, []string{"PathError: [fs-path] ", ": input/output error"}, nil, "5.0", "S"},
+	{DiskFault, []string{" GET local I/O error: "}, nil, "5.0", "R"},
 	{Reclaiming, []string{"still out of space, running LRU eviction"}, nil, "3.20", "R"},
 	{Reclaiming, []string{"running store cleanup: cap("}, nil, "3.20", "R"},
 	{Reclaiming, []string{"_not_ running store cleanup:"}, nil, "3.20", "R"},
@@ -276,6 +281,8 @@ var texts = []text{
 	{Corrupt, []string{"checksum: expected [", "], actual ["}, nil, "3.20", "S"},
 	{Corrupt, []string{"failed to remove corrupted "}, nil, "3.20", "S"},
 	{Corrupt, []string{"recovered corrupted "}, nil, "3.20", "S"},
+	{Corrupt, []string{"(transmit) ", ": invalid size "}, nil, "5.0", "R"},
+	{Corrupt, []string{"ErrLmetaCorrupted: "}, nil, "5.0", "R"},
 	{Refused, []string{"token validation failed:"}, nil, "4.2", "R"},
 	{Refused, []string{"cluster access check failed:"}, nil, "4.2", "S"},
 	{Refused, []string{"bucket access check failed"}, nil, "3.28", "S"},

@@ -40,7 +40,7 @@ func (r *reader) interval(from, to *tick) {
 	by, reset := grown(r.grown[:0], from, to)
 	r.grown = by
 	p.sums = addTo(p.sums, by)
-	p.intervals = append(p.intervals, Interval{From: from.time, To: to.time, At: to.at, Base: from.at, By: fineOnly(by), Reset: reset, Slow: slow(to.values)})
+	p.intervals = append(p.intervals, Interval{From: from.time, To: to.time, At: to.at, Base: from.at, By: fineOnly(by), Reset: reset, Slow: slow(to.values), Begun: begun(to.values, by)})
 	if len(p.intervals) > maxIntervals {
 		p.intervals = coarser(p.intervals, maxIntervals/2)
 	}

@@ -63,7 +63,7 @@ var daemonWords = map[aislog.Kind]struct{ what, level string }{
 	aislog.RateLimited:        {"requests over the configured rate limit", alarm},
 	aislog.Busy:               {"an object is already being fetched by another request", notice},
 	aislog.NotFound:           {"a requested object or bucket does not exist", notice},
-	aislog.Corrupt:            {"data does not match its checksum", alarm},
+	aislog.Corrupt:            {"data has the wrong size or checksum", alarm},
 	aislog.Refused:            {"a request was refused: token or permissions", alarm},
 	aislog.TLS:                {"certificate problems", alarm},
 	aislog.ClockDrift:         {"daemons' clocks differ", alarm},
