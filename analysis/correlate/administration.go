@@ -29,6 +29,7 @@ const (
 	ofTarget        // what a target held
 	ofBucket        // objects of a bucket
 	ofPath          // what a mountpath of a target held
+	ofRights        // what may be done with a bucket
 )
 
 // acts are what administrators can do that jobs may feel. Source: AIStore api/apc/actmsg.go, 3.20 to 5.0.
@@ -42,8 +43,10 @@ var acts = map[string]act{
 	"rm-unsafe":         {takes: ofTarget, says: "{daemon} was removed from the cluster by an administrator"},
 	"destroy-bck":       {takes: ofBucket, says: "{daemon} was destroyed"},
 	"evict-remote-bck":  {takes: ofBucket, says: "{daemon} was evicted"},
+	"set-bprops":        {takes: ofRights, says: "the properties of {daemon} were changed"},
 	"move-bck":          {takes: ofBucket, says: "{daemon} was renamed"},
 	"delete-listrange":  {takes: ofBucket, says: "objects of {daemon} were deleted", listed: true},
+	countedDeletion:     {takes: ofBucket, says: "objects were deleted"},
 	"evict-listrange":   {takes: ofBucket, says: "objects of {daemon} were evicted", listed: true},
 	"new-primary":       {takes: ofNothing, says: "the primary proxy was changed by an administrator"},
 	"primary-force":     {takes: ofNothing, says: "the primary proxy was changed by an administrator"},
@@ -81,16 +84,32 @@ const (
 	taken                  // it wanted what was taken away
 )
 
+// wanted says that a client's request failed as one for what an act took away does: it found nothing, or was not allowed.
+func (t *trouble) wanted(c *Client) bool {
+	switch t.act().takes {
+	case ofNothing:
+		return false
+	case ofRights:
+		return deniedBucket(c.Text) != ""
+	}
+	return missed(c)
+}
+
 // reaches says whether what an act took away is what a client's request wanted and did not get.
 func (x *inquiry) reaches(t *trouble, c *Client) match {
-	if !missed(c) || t.act().takes == ofNothing {
+	if !t.wanted(c) {
 		return otherwise
+	}
+	if t.act().takes == ofRights {
+		return matchBucket(t, deniedBucket(c.Text))
 	}
 	gone := goneBucket(c.Text)
 	switch ofBuckets := t.act().takes == ofBucket; {
 	case gone != "" && ofBuckets:
 		return matchBucket(t, gone)
 	case gone != "":
+		return otherwise
+	case t.action == countedDeletion && !x.deletedAt(t, c):
 		return otherwise
 	case ofBuckets:
 		return matchObject(t, c.object())
@@ -148,6 +167,16 @@ func goneBucket(text string) string {
 	return bucketOf(name).name
 }
 
+// deniedBucket is the bucket whose access attributes do not allow a request: `bucket ais://speech(0x1): GET access denied (allowed: [])`.
+func deniedBucket(text string) string {
+	before, _, ok := strings.Cut(text, " access denied (allowed: ")
+	i := strings.LastIndex(before, "://")
+	if !ok || i < 0 || len(before)-i > maxValue {
+		return ""
+	}
+	return bucketOf(before[schemeAt(before, i):]).name
+}
+
 // namelessFor is for how long, in seconds, what failed because of something that lines do not name is taken to be its doing.
 const namelessFor = lookBack
 
@@ -169,6 +198,9 @@ func (c *Client) object() string {
 // gone says what became of the object that a request wanted.
 func (x *inquiry) gone(t *trouble, c *Client) string {
 	object := c.object()
+	if t.act().takes == ofRights {
+		return "the bucket's access attributes did not allow its request"
+	}
 	if t.act().takes == ofBucket {
 		switch {
 		case goneBucket(c.Text) != "":
@@ -214,9 +246,12 @@ func (x *inquiry) administered(all []*trouble) []*trouble {
 	return all
 }
 
+// ofABucket says that an act is about a bucket, and not about a daemon.
+func (t *trouble) ofABucket() bool { return t.act().takes == ofBucket || t.act().takes == ofRights }
+
 // named is the daemon or the bucket that an act is about, "" where its records do not say.
 func (t *trouble) named() string {
-	if t.act().takes == ofBucket {
+	if t.ofABucket() {
 		return t.bucket().String()
 	}
 	return t.about
@@ -253,8 +288,11 @@ func onlyDisabled(t *trouble) bool {
 
 // administration says what was done.
 func (x *inquiry) administration(t *trouble) string {
+	if t.action == countedDeletion {
+		return t.deleted()
+	}
 	what := t.about
-	if t.act().takes == ofBucket {
+	if t.ofABucket() {
 		if what = t.bucket().String(); what == "" {
 			what = "a bucket"
 		}

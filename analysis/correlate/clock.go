@@ -161,13 +161,17 @@ type vote struct {
 	deaths   []pair // refused by a daemon while it was not there
 	onset    []pair // the first refusal of a kind at both sides
 	acts     []pair // something was taken away, and first missed soon after
+	breaks   []pair // answers that were cut off, as both sides tell at once
 }
 
 // hints counts the signs that chance could make. That several acts are followed by misses counts once: they were done together.
-func (v *vote) hints() int { return len(v.onset) + min(len(v.acts), 1) }
+func (v *vote) hints() int { return len(v.onset) + min(len(v.acts), 1) + len(v.breaks) }
 
 func (v *vote) hinting() []pair {
-	if len(v.onset) > 0 {
+	switch {
+	case len(v.breaks) > 0:
+		return v.breaks
+	case len(v.onset) > 0:
 		return v.onset
 	}
 	return v.acts
@@ -185,7 +189,10 @@ func (x *inquiry) tie() {
 		zoned = false
 	}
 	stop, stopped := x.byStop()
-	sent, redirected := x.byRedirect()
+	served, reached := x.byService()
+	agree := func(quarters int) bool { // another sign speaks for the same distance
+		return zoned && zone.quarters == quarters || stopped && stop.quarters == quarters || reached && served.quarters == quarters
+	}
 	c.Proof = Unproven
 	switch {
 	case len(votes) > 0 && len(votes[0].strong) > 0:
@@ -193,7 +200,7 @@ func (x *inquiry) tie() {
 		rival := len(votes) > 1 && 2*len(votes[1].strong) >= len(v.strong)
 		if rival && zoned && zone.quarters != v.quarters && zone.quarters == votes[1].quarters {
 			v, rival = votes[1], false
-		} else if rival && (zoned && zone.quarters == v.quarters || stopped && stop.quarters == v.quarters) {
+		} else if rival && agree(v.quarters) {
 			rival = false
 		}
 		switch {
@@ -206,7 +213,7 @@ func (x *inquiry) tie() {
 		}
 		x.settle(v.quarters, v.strong)
 		c.Proof = Likely
-		if len(v.strong) > 1 || v.strong[0].isWork() || math.Abs(v.strong[0].rest) <= tight || zoned || stopped && stop.quarters == v.quarters {
+		if len(v.strong) > 1 || v.strong[0].isWork() || math.Abs(v.strong[0].rest) <= tight || zoned || agree(v.quarters) {
 			c.Proof = Proven
 		}
 		c.Basis = append(c.Basis, finding(fmt.Sprintf("%s by both sides", plural(len(v.strong), "request is mentioned", "requests are mentioned")), x.proofs(v.strong)...))
@@ -221,13 +228,13 @@ func (x *inquiry) tie() {
 	case len(votes) > 0 && votes[0].hints() > 0:
 		v := votes[0]
 		pairs := v.hinting()
-		if len(votes) > 1 && votes[1].hints() == v.hints() && !(zoned && zone.quarters == v.quarters || stopped && stop.quarters == v.quarters) {
+		if len(votes) > 1 && votes[1].hints() == v.hints() && !agree(v.quarters) {
 			c.Against = append(c.Against, finding("refused connections on both sides fit two clock offsets equally well", x.proofs(votes[1].hinting()[:1])...))
 			return
 		}
 		x.settle(v.quarters, pairs)
 		c.Proof = Likely
-		if v.hints() > 1 || zoned && zone.quarters == v.quarters || stopped && stop.quarters == v.quarters {
+		if v.hints() > 1 || len(v.breaks) > 1 || agree(v.quarters) {
 			c.Proof = Proven
 		}
 		if zoned && zone.quarters != v.quarters {
@@ -236,19 +243,21 @@ func (x *inquiry) tie() {
 			return
 		}
 		how := "the same kind of failure starts on both sides"
-		if len(v.onset) == 0 {
+		switch {
+		case len(v.breaks) > 0:
+			how = "both sides report the same cut-off responses within half a second"
+		case len(v.onset) == 0:
 			how = "the job reported missing objects within seconds of their removal"
 		}
 		c.Basis = append(c.Basis, finding(how, x.proofs(pairs)...))
 	case zoned:
 		c.Proof, c.Shift, c.Unc = Likely, float64(zone.quarters)*quarter, zone.unc
-		if zone.sure || stopped && stop.quarters == zone.quarters || redirected && sent.quarters == zone.quarters {
+		if zone.sure || stopped && stop.quarters == zone.quarters || reached && served.quarters == zone.quarters {
 			c.Proof = Proven
 		}
-	case redirected:
-		c.Proof, c.Shift, c.Unc = Likely, float64(sent.quarters)*quarter, sent.unc
-		c.Basis = append(c.Basis, sent.basis)
-		if stopped && stop.quarters == sent.quarters {
+	case reached:
+		c.Proof, c.Shift, c.Unc = Likely, float64(served.quarters)*quarter, served.unc
+		if stopped && stop.quarters == served.quarters {
 			c.Proof = Proven
 		}
 	case stopped:
@@ -264,6 +273,9 @@ func (x *inquiry) tie() {
 	}
 	if stopped && stop.quarters == int(math.Round(c.Shift/quarter)) {
 		c.Basis = append(c.Basis, stop.basis)
+	}
+	if reached && served.quarters == int(math.Round(c.Shift/quarter)) {
+		c.Basis = append(c.Basis, served.basis)
 	}
 }
 

@@ -27,6 +27,8 @@ type Question struct {
 	Hang bool
 	// Possible is true where what the job's logs show may be the store's doing at all.
 	Possible bool
+	// Done is true where the job did what it was to do: nothing that was met stopped it.
+	Done bool
 }
 
 // Judgements.
@@ -273,6 +275,7 @@ func (x *inquiry) answer() *Answer {
 	x.relate()
 	x.all = x.troubles()
 	x.tie()
+	x.all = append(x.all, x.unended()...)
 	a := &Answer{Clock: x.clock, Compared: x.compare()}
 	for i := range x.daemons {
 		a.Daemons = append(a.Daemons, x.self(i))

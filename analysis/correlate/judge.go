@@ -158,6 +158,9 @@ func (x *inquiry) judge(a *Answer) {
 		open = cmp.Or(x.bothName(a), x.lastWord(a))
 	}
 	switch {
+	case x.Done && a.Covered:
+		a.Judgement = Cleared
+		a.Why = "the job wasn't stopped by anything in AIStore"
 	case x.clock.Proof == Likely && a.Covered && open == "" && !x.allHarmless(a):
 		a.Why = "nothing in AIStore seems to have affected the job, but the clock offset is only likely"
 	case x.clock.Known() && a.Covered && open == "":

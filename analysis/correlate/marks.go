@@ -35,7 +35,10 @@ var reasons = []string{"token expired", "token required", "signature is invalid"
 	"no space left on device", "resource pressure", "ErrTooManyRequests", "ErrRateLimitFrontend", "SlowDown", "not ready yet"}
 
 // broken are words for an answer that ended too early: the loader's and the daemon's of one moment.
-var broken = []string{"Batch stream truncated at index", "IncompleteRead", "failed to transmit GET response"}
+var broken = []string{"Batch stream truncated at index", "IncompleteRead", "failed to transmit GET response", "(transmit) "}
+
+// answerCut is what both sides tell of such an answer.
+const answerCut = "answer cut off"
 
 // marksOf finds what a line names that the other side may name, too.
 func marksOf(s string) []Mark {
@@ -124,7 +127,7 @@ func marksOf(s string) []Mark {
 	}
 	for _, r := range broken {
 		if strings.Contains(s, r) {
-			m.add(Reason, "answer cut off")
+			m.add(Reason, answerCut)
 			break
 		}
 	}

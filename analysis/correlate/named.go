@@ -106,6 +106,7 @@ func (x *inquiry) named() []*vote {
 	}
 	x.deaths(votes)
 	x.acted(votes)
+	x.cutOff(votes)
 	var out []*vote
 	for _, v := range votes {
 		out = append(out, v)

@@ -2,11 +2,9 @@ package correlate
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
-	"faultline/analysis/aislog"
 	"faultline/incident"
 )
 
@@ -88,39 +86,6 @@ func (x *inquiry) jobZone(rs []redirect) (int, bool) {
 		zone, known = q, true
 	}
 	return zone, known
-}
-
-// byRedirect finds the only zone of the daemons by which the logs of those that served a request cover its moment. Logs that reach
-// back far, or more than one life, leave several: then it says nothing.
-func (x *inquiry) byRedirect() (sign, bool) {
-	rs := x.redirects()
-	job, ok := x.jobZone(rs)
-	if !ok {
-		return sign{}, false
-	}
-	var fits []int
-	asked := 0
-	for zone := -48; zone <= 56; zone++ {
-		n, all := 0, true
-		for _, r := range rs {
-			for i, d := range x.daemons {
-				if d.ID == "" || !slices.Contains(r.nodes, d.ID) || d.Covered.From.Proof == aislog.NoDay {
-					continue
-				}
-				n++
-				t := r.utc + float64(zone)*quarter - x.clock.rel[i].shift
-				all = all && t >= float64(d.Covered.From.Wall.Unix())-5 && t <= float64(d.Covered.To.Wall.Unix())+90
-			}
-		}
-		if asked = n; n > 0 && all {
-			fits = append(fits, zone)
-		}
-	}
-	if asked == 0 || len(fits) != 1 {
-		return sign{}, false
-	}
-	return sign{quarters: job - fits[0], unc: 5, basis: finding("a redirect address that AIStore gave the job contains its time; those daemons' logs cover that moment at only one clock offset",
-		clientQuote(rs[0].client))}, true
 }
 
 // stated is the zone of the job by the addresses, with its proof.

@@ -62,6 +62,9 @@ func (x *inquiry) causes(a, b *trouble) bool {
 func (x *inquiry) explains(a, b *trouble) bool {
 	switch a.act().takes {
 	case ofBucket:
+		if a.action == countedDeletion && (x.usual(a) || !x.missing(a)) {
+			return false // objects come and go all the time
+		}
 		taken, short := a.bucket(), b.bucket()
 		return taken.name == "" || short.name == "" || taken == short
 	case ofTarget, ofPath:

@@ -16,7 +16,7 @@ type point struct {
 	n     int
 	event *aislog.Event // nil: one of many of that minute, which are counted only
 	d     int
-	slow  *aislog.Interval // instead of a record: a line of counters whose latencies are long
+	line  *aislog.Interval // instead of a record: a line of counters that shows it
 }
 
 // trouble is one stretch of one kind of trouble of one daemon.
@@ -30,6 +30,7 @@ type trouble struct {
 	down    *outage
 	stall   *aislog.Stall
 	still   *standstill
+	hangs   *unfinished
 	// row are the restarts one after the other that this one belongs to, by time; nil where it is alone.
 	row []*trouble
 	// action is what an operator asked of the cluster; ordered is the request that a trouble of the cluster follows from.
@@ -74,6 +75,10 @@ func (x *inquiry) classify(d int, g *aislog.Group, e *aislog.Event) (mech knowle
 		return knowledge.StorageFull, self
 	case aislog.DiskFault, aislog.MountpathOff:
 		return knowledge.AISDiskFault, self
+	case aislog.Corrupt:
+		if !strings.Contains(e.Text, "recovered corrupted ") {
+			return knowledge.AISDiskFault, self
+		}
 	case aislog.MemoryPressure, aislog.BatchRejected, aislog.BatchThrottled:
 		return knowledge.AISResourcePressure, self
 	case aislog.CPUPressure:
@@ -157,7 +162,7 @@ func (x *inquiry) classify(d int, g *aislog.Group, e *aislog.Event) (mech knowle
 			if acts[e.Action].says != "" {
 				return knowledge.AISAdministration, e.Peer
 			}
-		case ofBucket:
+		case ofBucket, ofRights:
 			return knowledge.AISAdministration, ""
 		case ofPath:
 			return knowledge.AISAdministration, self
@@ -188,6 +193,7 @@ func (x *inquiry) troubles() []*trouble {
 	}
 	for d := range x.daemons {
 		x.slowness(d, by)
+		x.deletions(d, by)
 	}
 	outages := x.outages()
 	outages = append(outages, x.absences(outages)...)
@@ -312,7 +318,8 @@ func keyOf(mech knowledge.Slug, about string, e *aislog.Event) troubleKey {
 	if mech == "" || e.Action == "" {
 		return k
 	}
-	if k.action = e.Action; acts[k.action].takes == ofBucket {
+	k.action = e.Action
+	if takes := acts[e.Action].takes; takes == ofBucket || takes == ofRights {
 		k.bucket = bucketOf(e.Text).String()
 	}
 	return k

@@ -73,6 +73,6 @@ func (x *inquiry) slowness(d int, by map[troubleKey][]point) {
 		if from, ok := x.wall(d, l.iv.From); ok && l.iv.Base.File != "" {
 			t = max(from, t-math.Round(l.sec))
 		}
-		by[k] = append(by[k], point{t: t, n: 1, d: d, slow: l.iv})
+		by[k] = append(by[k], point{t: t, n: 1, d: d, line: l.iv})
 	}
 }

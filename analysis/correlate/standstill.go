@@ -2,6 +2,7 @@ package correlate
 
 import (
 	"slices"
+	"strings"
 
 	"faultline/analysis/aislog"
 	"faultline/knowledge"
@@ -48,6 +49,7 @@ func (x *inquiry) standstills(d int, unanswered []point) []*standstill {
 		return nil
 	}
 	var out []*standstill
+	unreached := x.unreached(d)
 	cadence := x.cadence(d)
 	least := beats * cadence
 	for _, p := range x.pauses(d) {
@@ -62,11 +64,23 @@ func (x *inquiry) standstills(d int, unanswered []point) []*standstill {
 			continue // a pause as any other
 		}
 		s.late = x.waitedFor(d, from, to, least)
+		if unreached && s.late == nil {
+			continue // a process that stands still takes connections: it could not be reached
+		}
 		if late := s.late != nil; late && held || !usual && (late || held) {
 			out = append(out, s)
 		}
 	}
 	return out
+}
+
+// unreached says that the job tried in vain to connect to a daemon, which is the kernel's to answer, and not the daemon's.
+func (x *inquiry) unreached(d int) bool {
+	return slices.ContainsFunc(x.lines, func(c Client) bool {
+		return strings.Contains(c.Text, "onnectTimeout") && slices.ContainsFunc(c.Marks, func(m Mark) bool {
+			return m.Kind == Address && x.names[m.Value] == x.self(d)
+		})
+	})
 }
 
 // holds says that a record of others falls into a standstill. They give up some seconds after it began, and report at its end.
@@ -142,7 +156,9 @@ func (x *inquiry) stoodStill(all []*trouble) []*trouble {
 }
 
 // pointsOnly says that a trouble rests on records alone.
-func (t *trouble) pointsOnly() bool { return t.down == nil && t.stall == nil && t.still == nil }
+func (t *trouble) pointsOnly() bool {
+	return t.down == nil && t.stall == nil && t.still == nil && t.hangs == nil
+}
 
 // divide takes points that fit from one list to the other.
 func divide(from, to []point, fits func(point) bool) (rest, taken []point) {

@@ -43,6 +43,7 @@ type Episode struct {
 	from    float64
 	t       *trouble
 	touched touched
+	lines   []meeting // the client's, that meet it
 }
 
 // touched is how a rank's own lines meet an episode.
@@ -67,7 +68,7 @@ func (x *inquiry) test(t *trouble) *Episode {
 	e.Proof = x.proof(t)
 	x.consequences(e)
 	how, lines := x.touch(t)
-	e.touched, e.Strong = how, how == byName
+	e.touched, e.Strong, e.lines = how, how == byName, lines
 	if t.about == "" && e.Strong && !t.takesObjects() { // a daemon that could not answer
 		e.ID = x.answered(t, lines)
 		e.Role = x.role(e.ID)
@@ -116,9 +117,17 @@ func (x *inquiry) who() string {
 	return fmt.Sprintf("the %d ranks in question", len(x.Ranks))
 }
 
-// later says that an episode began after the job's trouble. Those who ask in vain say nothing for a while.
+// later says that an episode began after the job's trouble. Those who ask in vain say nothing for a while; where both sides tell of
+// one request, it had failed before either told.
 func (x *inquiry) later(e *Episode) bool {
-	return e.From.T-e.Mechanism.Trouble().Patience > x.Stall.T+e.From.Unc+x.Stall.Unc
+	patience := e.Mechanism.Trouble().Patience
+	one := func(l meeting) bool {
+		return slices.ContainsFunc(l.common, func(m Mark) bool { return m.Kind == Work })
+	}
+	if slices.ContainsFunc(e.lines, one) {
+		patience = max(patience, lateTold)
+	}
+	return e.From.T-patience > x.Stall.T+e.From.Unc+x.Stall.Unc
 }
 
 // past says that a trouble had ended too long before the stall to be its cause.
@@ -174,12 +183,13 @@ func (x *inquiry) idle(t *trouble) bool {
 
 // felt says that requests took long, or were rejected or delayed.
 func (p point) felt() bool {
-	return p.slow != nil || p.event != nil && (p.event.Kind == aislog.BatchRejected || p.event.Kind == aislog.BatchThrottled)
+	return p.line != nil || p.event != nil && (p.event.Kind == aislog.BatchRejected || p.event.Kind == aislog.BatchThrottled)
 }
 
 // usual says that the stretch before the stall holds no more of it than what lies before that: it has been so for long.
 func (x *inquiry) usual(t *trouble) bool {
-	if t.stall != nil || t.down != nil || t.still != nil || t.action != "" {
+	asked := t.action != "" && t.action != countedDeletion
+	if once := t.stall != nil || t.down != nil || t.still != nil || t.hangs != nil; once || asked {
 		return false
 	}
 	stall := x.Stall.T - x.clock.Shift
@@ -218,7 +228,7 @@ func (x *inquiry) touch(t *trouble) (touched, []meeting) {
 		}
 		as, m, apart := x.meet(t, c, marks)
 		how, other = max(how, as), other || apart
-		wanted := t.takesObjects() && missed(c)
+		wanted := t.wanted(c)
 		switch {
 		case m != nil:
 			out = append(out, *m)
@@ -278,7 +288,7 @@ func (x *inquiry) meet(t *trouble, c *Client, marks map[Mark]*aislog.Event) (how
 	}
 	names, others := x.about(t, c)
 	switch {
-	case t.takesObjects() && missed(c):
+	case t.wanted(c):
 		return x.taken(t, c, common)
 	case x.away(t, c):
 		return byName, &meeting{c, common, true}, false
@@ -296,8 +306,12 @@ func (x *inquiry) meet(t *trouble, c *Client, marks map[Mark]*aislog.Event) (how
 	return untouched, nil, false
 }
 
-// about says whether a line names the daemon of a trouble, and whether it names another target.
+// about says whether a line names the daemon of a trouble, and whether it names another target. What is missing concerns the target
+// where it belongs, whoever was asked in its place.
 func (x *inquiry) about(t *trouble, c *Client) (it, others bool) {
+	if home := x.home(c.object()); t.down == nil && missed(c) && home != "" {
+		return home == t.about, home != t.about
+	}
 	for _, m := range c.Marks {
 		switch id := x.names[m.Value]; {
 		case m.Kind == Node && m.Value == t.about, m.Kind == Address && id == t.about && id != "":
@@ -414,9 +428,11 @@ func (x *inquiry) marks(t *trouble) map[Mark]*aislog.Event {
 	return out
 }
 
-// fitsAny also asks what an act led to: who takes a target away breaks the batches that it serves.
+// fitsAny also asks what a trouble led to: who takes a target away, or damages what it holds, breaks the batches that it serves. What
+// load leads to shows by itself.
 func (x *inquiry) fitsAny(t *trouble, c *Client) bool {
-	return fits(t.mech, c) || t.action != "" && slices.ContainsFunc(t.led, func(l *trouble) bool { return fits(l.mech, c) })
+	leads := t.action != "" || !t.mech.Is(knowledge.LoadAlone)
+	return fits(t.mech, c) || leads && slices.ContainsFunc(t.led, func(l *trouble) bool { return fits(l.mech, c) })
 }
 
 // fits says that a client's failure is of the kind that a mechanism makes.

@@ -65,11 +65,14 @@ func (x *inquiry) proof(t *trouble) []incident.Evidence {
 			out = append(out, atQuote(s.late.At, nil))
 		}
 	}
+	if u := t.hangs; u != nil {
+		out = append(out, atQuote(u.line.At, nil))
+	}
 	if s := t.stall; s != nil {
 		out = append(out, atQuote(s.Begin, nil), atQuote(s.End, nil))
 	}
-	if i := slices.IndexFunc(t.points, func(p point) bool { return p.slow != nil }); i >= 0 {
-		out = append(out, atQuote(t.points[i].slow.At, nil))
+	if i := slices.IndexFunc(t.points, func(p point) bool { return p.line != nil }); i >= 0 {
+		out = append(out, atQuote(t.points[i].line.At, nil))
 	}
 	for _, e := range x.firsts(t, 3) {
 		q := recordQuote(e)
@@ -186,6 +189,10 @@ func (x *inquiry) statement(t *trouble) string {
 		return text
 	case t.still != nil:
 		return x.stood(t)
+	case t.hangs != nil:
+		return t.hung()
+	case t.damaged():
+		return fmt.Sprintf("objects on %s are damaged: wrong size or checksum (%s)", id, plural(n, "record", "records"))
 	case t.ordered != nil:
 		return x.administration(t.ordered) + ", and the cluster rebalanced its data"
 	case t.mech.Is(knowledge.LoadAlone) && !x.idle(t):
@@ -224,6 +231,14 @@ func (t *trouble) mountpath() string {
 		return unnamed
 	}
 	return "mountpath " + named
+}
+
+// damaged says that objects of a disk had the wrong size or checksum, and that nothing else was wrong with it.
+func (t *trouble) damaged() bool {
+	kind := func(k aislog.Kind) bool {
+		return slices.ContainsFunc(t.points, func(p point) bool { return p.event != nil && p.event.Kind == k })
+	}
+	return kind(aislog.Corrupt) && !kind(aislog.MountpathOff)
 }
 
 // ended says how a daemon's life came to its end.
@@ -314,11 +329,11 @@ func (x *inquiry) pressure(t *trouble, n int) string {
 	var worst *aislog.Interval
 	most := 0.0
 	for _, p := range t.points {
-		if p.slow == nil {
+		if p.line == nil {
 			continue
 		}
-		if _, sec := longest(p.slow); sec > most {
-			worst, most = p.slow, sec
+		if _, sec := longest(p.line); sec > most {
+			worst, most = p.line, sec
 		}
 	}
 	if worst == nil {

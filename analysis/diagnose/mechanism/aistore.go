@@ -71,6 +71,7 @@ func question(s *Scene, first []*Proposal) correlate.Question {
 	if p.Class == Nothing || p.Class == Degraded {
 		q.Possible = false
 	}
+	q.Done = p.Class == Nothing
 	if !q.Stall.Valid {
 		q.Stall = s.Facts.Job.End
 	}

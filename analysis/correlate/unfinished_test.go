@@ -1,0 +1,41 @@
+package correlate
+
+import (
+	"testing"
+
+	"faultline/analysis/aislog"
+)
+
+// A time-out that names a target is its doing where it took such a request and ended none since.
+func TestARequestThatHangs(t *testing.T) {
+	put := []aislog.Growth{{Name: "put.n", N: 1}}
+	for _, c := range []struct {
+		name      string
+		text      string
+		begun     []string // of the line of counters 20 s before the time-out
+		after     []aislog.Growth
+		judgement string
+	}{
+		{"a PUT came, and none ended", readTimeout, []string{"put"}, nil, Implicated},
+		{"others ended", readTimeout, []string{"put"}, put, Open},
+		{"it failed", readTimeout, []string{"put"}, []aislog.Growth{{Name: "err.put.n", N: 1}}, Open},
+		{"none came", readTimeout, nil, nil, Open},
+		{"another target timed out", "ReadTimeout: HTTPConnectionPool(host='10.0.0.3', port=51081): Read timed out.", []string{"put"}, nil, Open},
+	} {
+		line := lineOf(c.text, 0)
+		line.T.T -= 9 * 3600
+		line.Fault = "timeout"
+		x := examined(line)
+		for i, d := range x.daemons {
+			d.Addresses = []string{[]string{"10.0.0.1:51081", "10.0.0.2:51081", "10.0.0.3:51081"}[i]}
+		}
+		x.listen()
+		x.slowAt(1, 20, nil)
+		x.slowAt(1, 0, nil)
+		x.daemons[1].Intervals[0].Begun, x.daemons[1].Intervals[1].By = c.begun, c.after
+		a, _ := x.judged(x.unended()...)
+		if blamed := a.Blamed(); a.Judgement != c.judgement || c.judgement == Implicated && (len(blamed) != 1 || blamed[0] != "t-2") {
+			t.Errorf("%s: %s (%s), %v", c.name, a.Judgement, a.Why, blamed)
+		}
+	}
+}
