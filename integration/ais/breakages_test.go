@@ -55,7 +55,7 @@ const settled = 40
 var variants = []variant{{}, {local: true}, {crowded: true}, {local: true, crowded: true}}
 
 // sample is what each run of the test plays; FAULTLINE_BREAKAGES=all plays every variant of every breakage, =once one variant of each, in
-// turn, and =a,b every variant of these.
+// turn, =once:a,b one of these, and =a,b every variant of these.
 var sample = map[string]variant{
 	"frozen": {}, "maintenance": {local: true}, "deleted-list": {crowded: true}, "proxy-killed": {}, "restarts-in-a-row": {local: true},
 	"disk-stuck": {}, "halts": {crowded: true}, "halts-beside-deletion-of-unread": {}, "halts-after-a-short-freeze": {},
@@ -63,17 +63,20 @@ var sample = map[string]variant{
 
 // chosen says whether a variant of a breakage, the nth of all, is played.
 func (b *breakage) chosen(n int, v variant) bool {
-	switch pick := os.Getenv("FAULTLINE_BREAKAGES"); pick {
-	case "":
+	pick := os.Getenv("FAULTLINE_BREAKAGES")
+	names, once := strings.CutPrefix(pick, "once:")
+	switch {
+	case pick == "":
 		sampled, ok := sample[b.name]
 		return ok && sampled == v
-	case "all":
+	case pick == "all":
 		return true
-	case "once":
+	case pick == "once":
 		return variants[n%len(variants)] == v
-	default:
-		return slices.Contains(strings.Split(pick, ","), b.name)
+	case once && variants[n%len(variants)] != v:
+		return false
 	}
+	return slices.Contains(strings.Split(names, ","), b.name)
 }
 
 // tally counts what the reports say, over all breakages.

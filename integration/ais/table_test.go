@@ -3,6 +3,7 @@
 package ais
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"syscall"
@@ -89,6 +90,7 @@ func breakages() []breakage {
 			}
 		}, happens: done(func(*testing.T, *cluster) {}), want: hidden(nobody, "ais-auth")},
 	}
+	list = append(list, fresh(saves)...)
 	// A rank that stands still by itself, beside what does not concern it.
 	beside := func(name string, p plan, happens func(*testing.T, *cluster) func()) {
 		list = append(list, breakage{name: name, plan: p, job: halts, happens: happens, want: alone})
@@ -109,7 +111,36 @@ func breakages() []breakage {
 	}))
 	beside("halts-beside-configuration", plan{}, asked(http.MethodPut, "/v1/cluster/set-config?log.level=4", ""))
 	beside("halts-beside-new-primary", proxies, asked(http.MethodPut, "/v1/cluster/proxy/"+proxyName(secondProxy), ""))
+	beside("halts-beside-properties", plan{}, asked(http.MethodPatch, ofBucket, `{"action":"set-bprops","value":{"checksum":{"validate_warm_get":true}}}`))
+	beside("halts-beside-deletion-one-by-one-of-unread", plan{}, done(func(t *testing.T, c *cluster) {
+		for i := range 40 {
+			name := fmt.Sprintf("/v1/objects/%s/unread-%d?provider=ais", bucket, i)
+			c.admin(t, http.MethodPut, name, "x")
+			c.admin(t, http.MethodDelete, name, "")
+		}
+	}))
 	beside("halts-without-room-for-a-log", plan{logs: map[string]int64{third: 1}}, done(func(t *testing.T, c *cluster) { c.fillLog(t, third) }))
 	return append(list, breakage{name: "halts-after-a-short-freeze", happens: frozen(third, 6*time.Second),
 		job: func(_ *cluster, j *job) { j.ranks[2].halts = settled + 72 }, want: alone})
+}
+
+// fresh are ways of breaking a cluster whose expectation was written before any of them was tried.
+func fresh(saves func(*cluster, *job)) []breakage {
+	third, second, nobody := targetID(3), targetID(2), "nobody"
+	own := plan{disks: map[string]int64{second: 100}}
+	return []breakage{
+		{name: "slow-network", happens: slowed(third), want: hidden(third, "ais-network", "ais-silent-stall", "ais-resource-pressure")},
+		{name: "targets-partitioned", job: func(*cluster, *job) {}, happens: partitioned(3), want: hidden(third, "ais-network", "ais-stream-broken", "ais-batch-object-loss")},
+		{name: "processor-starved", happens: starved(third), want: hidden(third, "ais-resource-pressure", "ais-silent-stall", "ais-network")},
+		{name: "without-descriptors", happens: descriptors(third, 8), want: hidden(third, "ais-resource-pressure", "ais-network", "ais-silent-stall")},
+		{name: "disk-read-only", plan: own, job: saves, happens: readOnly(second), want: guilty(second, "ais-disk-fault")},
+		{name: "without-inodes", plan: own, job: saves, happens: done(func(t *testing.T, c *cluster) { c.takeInodes(t, second) }), want: guilty(second, "storage-full")},
+		{name: "deleted-one-by-one", happens: done(func(t *testing.T, c *cluster) {
+			for i := 60; i < 200; i++ {
+				c.admin(t, http.MethodDelete, "/v1/objects/"+bucket+"/"+object(i)+"?provider=ais", "")
+			}
+		}), want: hidden(nobody, "ais-administration", "ais-batch-object-loss")},
+		{name: "rate-limited", job: saves, happens: asked(http.MethodPatch, ofBucket, `{"action":"set-bprops","value":{"rate_limit":{"frontend":{"enabled":true,"interval":"1m","max_tokens":10,"burst_size":5}}}}`),
+			want: hidden(nobody, "ais-throttled", "ais-administration")},
+	}
 }

@@ -255,3 +255,98 @@ func (c *cluster) fillLog(t *testing.T, id string) {
 		_, err = f.Write(block)
 	}
 }
+
+// slowed lets next to nothing of what a target answers through, as a bad cable does.
+func slowed(id string) func(*testing.T, *cluster) func() {
+	return func(t *testing.T, c *cluster) func() {
+		i := slices.Index([]string{targetID(1), targetID(2), targetID(3)}, id) + 1
+		table := fmt.Sprintf("slow%d", c.base)
+		ports := fmt.Sprintf("{ %d, %d, %d }", c.port(i, 0), c.port(i, 1), c.port(i, 2))
+		command(t, "nft", fmt.Sprintf("add table ip %[1]s; add chain ip %[1]s in { type filter hook input priority 0 ; }; add rule ip %[1]s in tcp sport %[2]s limit rate over 4 kbytes/second drop", table, ports))
+		return func() {
+			command(t, "nft", "delete table ip "+table)
+			time.Sleep(12 * time.Second)
+		}
+	}
+}
+
+// partitioned drops what other targets send to one of them: clients and proxies still reach it.
+func partitioned(i int) func(*testing.T, *cluster) func() {
+	return func(t *testing.T, c *cluster) func() {
+		table := fmt.Sprintf("part%d", c.base)
+		command(t, "nft", fmt.Sprintf("add table ip %[1]s; add chain ip %[1]s in { type filter hook input priority 0 ; }; add rule ip %[1]s in tcp dport %[2]d drop", table, c.port(i, 2)))
+		return func() {
+			command(t, "nft", "delete table ip "+table)
+			time.Sleep(12 * time.Second)
+		}
+	}
+}
+
+// starved leaves a daemon next to no processor.
+func starved(id string) func(*testing.T, *cluster) func() {
+	return func(t *testing.T, c *cluster) func() {
+		const groups = "/sys/fs/cgroup/cpu"
+		group, pid := filepath.Join(groups, fmt.Sprintf("faultline-%d", c.base)), fmt.Sprint(c.nodes[id].cmd.Process.Pid)
+		folder(t, group)
+		put(t, filepath.Join(group, "cpu.cfs_period_us"), "1000000")
+		put(t, filepath.Join(group, "cpu.cfs_quota_us"), "1000")
+		put(t, filepath.Join(group, "cgroup.procs"), pid)
+		return func() {
+			put(t, filepath.Join(groups, "cgroup.procs"), pid)
+			if err := syscall.Rmdir(group); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(12 * time.Second)
+		}
+	}
+}
+
+// descriptors leaves a daemon only so many open files.
+func descriptors(id string, most int) func(*testing.T, *cluster) func() {
+	return func(t *testing.T, c *cluster) func() {
+		pid := fmt.Sprint(c.nodes[id].cmd.Process.Pid)
+		command(t, "prlimit", "--pid", pid, fmt.Sprintf("--nofile=%d:4096", most))
+		return func() {
+			command(t, "prlimit", "--pid", pid, "--nofile=4096:4096")
+			time.Sleep(12 * time.Second)
+		}
+	}
+}
+
+// readOnly is what a kernel makes of a disk whose file system has an error.
+func readOnly(id string) func(*testing.T, *cluster) func() {
+	return func(t *testing.T, c *cluster) func() {
+		remount := func(how uintptr) {
+			if err := syscall.Mount("", c.mountpath(id, 1), "", syscall.MS_REMOUNT|how, ""); err != nil {
+				t.Error(err)
+			}
+		}
+		until := time.Now().Add(20 * time.Second)
+		for err := syscall.EBUSY; err == syscall.EBUSY && time.Now().Before(until); time.Sleep(50 * time.Millisecond) { // while a file is being written
+			if e := syscall.Mount("", c.mountpath(id, 1), "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); e == nil {
+				err = 0
+			} else {
+				err, _ = e.(syscall.Errno)
+			}
+		}
+		return func() {
+			remount(0)
+			time.Sleep(12 * time.Second)
+		}
+	}
+}
+
+// takeInodes makes empty files until a disk takes no more of them.
+func (c *cluster) takeInodes(t *testing.T, id string) {
+	t.Helper()
+	dir := filepath.Join(c.mountpath(id, 1), "another-tenant")
+	folder(t, dir)
+	for i := range 1 << 20 {
+		f, err := os.Create(filepath.Join(dir, fmt.Sprint(i)))
+		if err != nil {
+			return
+		}
+		f.Close()
+	}
+	t.Error("there are inodes left")
+}
