@@ -92,11 +92,7 @@ func (x *inquiry) named() []*vote {
 			}
 		}
 		for n, p := range best {
-			v := votes[n]
-			if v == nil {
-				v = &vote{quarters: n}
-				votes[n] = v
-			}
+			v := voteFor(votes, n)
 			if strong {
 				v.strong = append(v.strong, p)
 			} else {
@@ -138,11 +134,7 @@ func (x *inquiry) acted(votes map[int]*vote) {
 		delta := first.T.T - t.from
 		n := int(math.Round(delta / quarter))
 		if rest := delta - float64(n)*quarter; abs(n) <= maxQuarters && rest >= -6 && rest <= 2*tight {
-			v := votes[n]
-			if v == nil {
-				v = &vote{quarters: n}
-				votes[n] = v
-			}
+			v := voteFor(votes, n)
 			v.acts = append(v.acts, pair{client: first, daemon: t.points[i].d, event: t.points[i].event, rest: rest})
 		}
 	}
@@ -174,11 +166,7 @@ func (x *inquiry) deaths(votes map[int]*vote) {
 		delta := first.T.T - mid
 		n := int(math.Round(delta / quarter))
 		if rest := math.Abs(delta-float64(n)*quarter) - half; abs(n) <= maxQuarters && rest <= tight {
-			v := votes[n]
-			if v == nil {
-				v = &vote{quarters: n}
-				votes[n] = v
-			}
+			v := voteFor(votes, n)
 			v.deaths = append(v.deaths, pair{client: first, daemon: x.find(o.id), outage: o, rest: max(rest, 0)})
 		}
 	}
@@ -203,4 +191,75 @@ func begins[T any](list []T, at func(T) float64) []T {
 		}
 	}
 	return out
+}
+
+const (
+	// atOnce is how far apart, in seconds, both sides write of an answer that is cut off.
+	atOnce = 0.5
+	// fewBreaks is how many of them a daemon may tell for two matches to be no chance.
+	fewBreaks = 24
+)
+
+// cutOff compares when both sides write of answers that were cut off: they do so at once. One match may be chance; two of different
+// records are a proof, as few as there are.
+func (x *inquiry) cutOff(votes map[int]*vote) {
+	mark := Mark{Reason, answerCut}
+	theirs := x.records(mark)
+	if len(theirs) == 0 || len(theirs) > fewBreaks {
+		return
+	}
+	found := map[int][]pair{}
+	for i := range x.lines {
+		c := &x.lines[i]
+		if !c.T.Valid || c.T.Unc > 1 || !slices.Contains(c.Marks, mark) {
+			continue
+		}
+		for _, p := range theirs {
+			n := int(math.Round((c.T.T - p.t) / quarter))
+			rest := c.T.T - p.t - float64(n)*quarter
+			if abs(n) <= maxQuarters && math.Abs(rest) <= atOnce && !paired(found[n], c, p) {
+				found[n] = append(found[n], pair{client: c, daemon: p.d, event: p.event, rest: rest})
+			}
+		}
+	}
+	for n, pairs := range found {
+		if len(pairs) > 1 {
+			voteFor(votes, n).breaks = pairs
+		}
+	}
+}
+
+// voteFor is the vote for a distance.
+func voteFor(votes map[int]*vote, n int) *vote {
+	if votes[n] == nil {
+		votes[n] = &vote{quarters: n}
+	}
+	return votes[n]
+}
+
+// records are the daemons' records that hold a mark, by the cluster's clock.
+func (x *inquiry) records(m Mark) []point {
+	var out []point
+	for d := range x.daemons {
+		for i := range x.daemons[d].Groups {
+			g := &x.daemons[d].Groups[i]
+			for k := range g.Events {
+				e := &g.Events[k]
+				if t, ok := x.wall(d, e.Time); ok && slices.Contains(x.marksOf(e), m) {
+					out = append(out, point{t: t, n: 1, event: e, d: d})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// paired says that a line or a record has its match already.
+func paired(pairs []pair, c *Client, p point) bool {
+	for _, old := range pairs {
+		if old.client == c || old.event == p.event {
+			return true
+		}
+	}
+	return false
 }

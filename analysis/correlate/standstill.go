@@ -77,9 +77,7 @@ func (x *inquiry) standstills(d int, unanswered []point) []*standstill {
 // unreached says that the job tried in vain to connect to a daemon, which is the kernel's to answer, and not the daemon's.
 func (x *inquiry) unreached(d int) bool {
 	return slices.ContainsFunc(x.lines, func(c Client) bool {
-		return strings.Contains(c.Text, "onnectTimeout") && slices.ContainsFunc(c.Marks, func(m Mark) bool {
-			return m.Kind == Address && x.names[m.Value] == x.self(d)
-		})
+		return strings.Contains(c.Text, "onnectTimeout") && slices.Contains(x.addressed(&c), x.self(d))
 	})
 }
 
@@ -170,4 +168,74 @@ func divide(from, to []point, fits func(point) bool) (rest, taken []point) {
 		}
 	}
 	return rest, to
+}
+
+// unfinished is a request that a target took and had not ended when its log was taken, nor any other of its kind since.
+type unfinished struct {
+	kind     string // "put"
+	from, to float64
+	line     *aislog.Interval
+}
+
+const (
+	// hangs is for how long, in seconds, a target must not have ended any request of a kind for one of them to hang.
+	hangs = 15.0
+	// asksFor is how long a client waits at most before it tells that it timed out.
+	asksFor = 120.0
+)
+
+// unended finds the requests that hang: lines of the job tell of a time-out at a target that took a request of some
+// kind by then, and ended none since. Needs the clock.
+func (x *inquiry) unended() []*trouble {
+	var out []*trouble
+	for d := range x.daemons {
+		if x.daemons[d].Role != aislog.Target {
+			continue
+		}
+		for i := range x.lines {
+			c := &x.lines[i]
+			if u := x.hangsAt(d, c); u != nil {
+				out = append(out, &trouble{mech: knowledge.AISSilentStall, about: x.self(d), from: u.from, to: u.to, hangs: u, own: true})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// hangsAt is the request at a target by which a client's line timed out, nil where none hangs.
+func (x *inquiry) hangsAt(d int, c *Client) *unfinished {
+	timedOut := c.Fault == "timeout" && !c.Over && c.T.Valid && slices.Contains(x.reached(c), x.self(d))
+	if !x.clock.Known() || !timedOut {
+		return nil
+	}
+	told := c.T.T - x.clock.Shift
+	var out *unfinished
+	for _, kind := range []string{"get", "put"} {
+		u := x.lastBegun(d, kind, told-asksFor, told+x.clock.Unc)
+		if u != nil && u.to-u.from >= hangs && (out == nil || u.from < out.from) {
+			out = u
+		}
+	}
+	return out
+}
+
+// lastBegun is the first request of a kind that a target took within a time, and has ended none since; nil where there is none.
+func (x *inquiry) lastBegun(d int, kind string, earliest, latest float64) *unfinished {
+	var u *unfinished
+	for i := range x.daemons[d].Intervals {
+		iv := &x.daemons[d].Intervals[i]
+		from, ok := x.wall(d, iv.From)
+		to, ok2 := x.wall(d, iv.To)
+		within := ok && ok2 && from >= earliest && from <= latest
+		switch ended := iv.Of(kind+".n") > 0 || iv.Of("err."+kind+".n") > 0; {
+		case ended:
+			u = nil
+		case u != nil && ok2:
+			u.to = to
+		case within && slices.Contains(iv.Begun, kind):
+			u = &unfinished{kind: kind, from: from, to: to, line: iv}
+		}
+	}
+	return u
 }

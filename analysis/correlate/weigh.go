@@ -125,7 +125,8 @@ func (x *inquiry) later(e *Episode) bool {
 		return slices.ContainsFunc(l.common, func(m Mark) bool { return m.Kind == Work })
 	}
 	if slices.ContainsFunc(e.lines, one) {
-		patience = max(patience, lateTold)
+		const waits = 60.0 // a client, until it tells
+		patience = max(patience, waits)
 	}
 	return e.From.T-patience > x.Stall.T+e.From.Unc+x.Stall.Unc
 }

@@ -342,3 +342,9 @@ func (x *inquiry) pressure(t *trouble, n int) string {
 	name, sec := longest(worst)
 	return fmt.Sprintf("%s was slow: its requests took up to %s on average (%s; %s)", t.about, span(sec), name, plural(n, "record", "records"))
 }
+
+// hung says that a request hung.
+func (t *trouble) hung() string {
+	u := t.hangs
+	return fmt.Sprintf("%s stalled: it took a %s request and completed none for %s (counter %s.n), until its log was taken", t.about, u.kind, span(u.to-u.from), u.kind)
+}
