@@ -98,8 +98,9 @@ func (in *reader) emit(s *state, target string, kind Kind, tree bool, by string)
 	if kind == Written {
 		full = s.mounted(full)
 	}
-	if certain := by == "srun" || by == "the script" || by == "tee"; certain && isOutside([]rune(full)[0]) {
-		in.unknown(by + " writes to " + in.plain(full) + ", and " + in.names[[]rune(full)[0]] + " comes from outside the script")
+	does := map[string]string{"srun": " writes to ", "the script": " writes to ", "tee": " writes to ", "NCCL_DEBUG_FILE": " names "}[by]
+	if does != "" && isOutside([]rune(full)[0]) {
+		in.unknown(by + does + in.plain(full) + ", and " + in.names[[]rune(full)[0]] + " comes from outside the script")
 	}
 	pattern, outside := in.toPattern(full, kind)
 	o := Output{Pattern: pattern, Kind: kind, Tree: tree, By: by, Maybe: s.maybe, Srun: s.srun, Nodes: s.nodes, Tasks: s.tasks, Outside: outside}

@@ -93,7 +93,7 @@ func (in *reader) stmt(s *state, stmt *syntax.Stmt) {
 	case *syntax.WhileClause:
 		s.stdin = input{} // of which each turn reads a part
 		in.stmts(s, x.Cond)
-		in.turns(s, x.Do, true)
+		in.turns(s, x.Do, x.Until || !always(x.Cond))
 	case *syntax.ForClause:
 		in.forClause(s, x)
 	case *syntax.CaseClause:
@@ -250,6 +250,15 @@ func (in *reader) forClause(s *state, x *syntax.ForClause) {
 		}
 		in.stmts(s, x.Do)
 	}
+}
+
+// always says that the condition of a loop holds whatever happens.
+func always(cond []*syntax.Stmt) bool {
+	if len(cond) != 1 || cond[0].Negated {
+		return false
+	}
+	call, ok := cond[0].Cmd.(*syntax.CallExpr)
+	return ok && len(call.Args) > 0 && (call.Args[0].Lit() == "true" || call.Args[0].Lit() == ":")
 }
 
 // turns follows a loop of which nobody knows how often it goes round; maybe: it may not be entered.

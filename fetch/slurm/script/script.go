@@ -223,12 +223,22 @@ func (o *options) read(list []string, header bool) int {
 	return len(list)
 }
 
+// long is the option of which a name is the beginning, which SLURM takes where no other option begins so.
+func long(name string) string {
+	for full, least := range map[string]int{"output": len("ou"), "error": len("er"), "chdir": len("chd")} {
+		if len(name) >= least && strings.HasPrefix(full, name) {
+			return full
+		}
+	}
+	return name
+}
+
 func (o *options) set(name, value string) {
-	switch name {
+	switch long(name) {
 	case "output", "error":
 		switch {
 		case o.named:
-		case name == "output":
+		case long(name) == "output":
 			o.out = value
 		default:
 			o.err = value
