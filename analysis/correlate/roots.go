@@ -48,6 +48,9 @@ func (x *inquiry) causes(a, b *trouble) bool {
 	if leads.Spreads > 0 && b.from-a.from <= leads.Spreads {
 		return true // a batch is put together from all targets
 	}
+	if b.mech.Is(knowledge.ToldByPeers) && x.toldBy(b) == a.about {
+		return true // who is in trouble itself complains of others, and nobody else does
+	}
 	if b.mech.Is(knowledge.OwnDoing) {
 		return false // what happens to another daemon is no consequence of this one's trouble
 	}

@@ -39,3 +39,19 @@ func TestARequestThatHangs(t *testing.T) {
 		}
 	}
 }
+
+// Who is slow itself does not reach others either: what it alone tells of them is its own doing.
+func TestWhoIsInTroubleComplainsOfOthers(t *testing.T) {
+	for also, roots := range map[bool]int{false: 1, true: 2} {
+		x := examined()
+		x.slowAt(2, 10, map[string]float64{"get.redir.ns": 40})
+		x.told(2, aislog.KeepAliveFailed, "p-1", "failed to fast-kalive p[p-1]: context deadline exceeded", 5)
+		if also {
+			x.told(0, aislog.KeepAliveFailed, "p-1", "failed to fast-kalive p[p-1]: context deadline exceeded", 5)
+		}
+		x.all = x.troubles()
+		if got := x.roots(); len(got) != roots {
+			t.Errorf("another one complains, too: %v; %d troubles by themselves", also, len(got))
+		}
+	}
+}
