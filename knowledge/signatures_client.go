@@ -1,5 +1,8 @@
 package knowledge
 
+// untrusted is OpenSSL's word for a certificate that does not hold.
+const untrusted = "CERTIFICATE_VERIFY_FAILED"
+
 // clientSignatures: clients of object stores and of plain HTTP.
 var clientSignatures = []Signature{
 	{
@@ -47,10 +50,23 @@ var clientSignatures = []Signature{
 		Example: "aistore.sdk.errors.AISError: STATUS:403, MESSAGE:bucket ais://speech(0x1): GET access denied (allowed: [HEAD-OBJECT]), REQ_URL:http://proxy/v1/objects/speech/o",
 	},
 	{
+		// No retry helps: the server answered.
+		ID: "client-certificate", Mechanism: ConfigError, Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{untrusted}, Not: append([]string{"Retrying ", "etrying in", " thrown while requesting ", "wandb", "etcd"}, engineGivenUp()...),
+		Pattern: `CERTIFICATE_VERIFY_FAILED\] certificate verify failed: (?P<text>[^(']{1,80}) \(`,
+		Meaning: "The client didn't trust the server's certificate.",
+		Do: []Advice{
+			{"Give the job the CA certificate that signed the server's.", "export REQUESTS_CA_BUNDLE=CA_FILE SSL_CERT_FILE=CA_FILE AIS_CLIENT_CA=CA_FILE"},
+			{"Renew the certificate on the server if it expired.", "openssl s_client -connect HOST:PORT </dev/null 2>/dev/null | openssl x509 -noout -dates -issuer"},
+		},
+		Source:  "Python ssl, requests and aiohttp; OpenSSL's verify errors",
+		Example: "requests.exceptions.SSLError: HTTPSConnectionPool(host='ais', port=51080): Max retries exceeded with url: /v1/objects/b/o (Caused by SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: unable to get local issuer certificate (_ssl.c:1006)')))",
+	},
+	{
 		ID: "storage-retries-exhausted", Mechanism: StorageRetriesExhausted, Role: CauseRole, Tier: DataIO, Direct: true,
 		// Behind "Retrying" it is only why a client above tries again, and so it is where huggingface_hub says what a try threw: what it
 		// gives up on it raises. Telemetry has servers of its own, and so have engines that generate.
-		Literals: []string{"Max retries exceeded with url"}, Not: append([]string{"Retrying ", "etrying in", " thrown while requesting ", "wandb", "etcd"}, engineGivenUp()...),
+		Literals: []string{"Max retries exceeded with url"}, Not: append([]string{untrusted, "Retrying ", "etrying in", " thrown while requesting ", "wandb", "etcd"}, engineGivenUp()...),
 		Pattern: `host='(?P<host>[^']+)', port=(?P<port>\d+)`,
 		Meaning: "The client gave up on an HTTP server after its last retry.",
 		Do:      []Advice{{"Test {host} from {node} before resubmitting.", "ssh {node} 'nc -zv {host} {port}; env | grep -i proxy'"}},
