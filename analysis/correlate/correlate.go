@@ -27,8 +27,9 @@ type Question struct {
 	Hang bool
 	// Possible is true where what the job's logs show may be the store's doing at all.
 	Possible bool
-	// Done is true where the job did what it was to do: nothing that was met stopped it.
-	Done bool
+	// Done is true where the job is seen to have done what it was to do: nothing that was met stopped it. Unsure is true where nothing
+	// is known to have failed and it did not: it became slower, or its lines stop.
+	Done, Unsure bool
 }
 
 // Judgements.

@@ -158,3 +158,19 @@ func TestOneRequestOnBothSides(t *testing.T) {
 		}
 	}
 }
+
+// Where nothing is known to have failed, what happened in the store is not ruled out: a job becomes slower, or hangs, without a line.
+func TestAJobOfWhichNothingIsKnownToHaveFailed(t *testing.T) {
+	for unsure, judgement := range map[bool]string{true: Open, false: Cleared} {
+		x := examined()
+		x.Possible, x.Unsure = false, unsure
+		if a, _ := x.judged(x.act("set-bprops", "", "txn:269 txn-set-bprops[IE]-ais://lab done]", 20)); a.Judgement != judgement {
+			t.Errorf("unsure %v: %s (%s)", unsure, a.Judgement, a.Why)
+		}
+	}
+	x := examined()
+	x.Possible, x.Unsure = false, true
+	if a, _ := x.judged(); a.Judgement != Cleared {
+		t.Errorf("nothing happened: %s (%s)", a.Judgement, a.Why)
+	}
+}

@@ -158,6 +158,8 @@ func (x *inquiry) judge(a *Answer) {
 		open = cmp.Or(x.bothName(a), x.lastWord(a))
 	}
 	switch {
+	case x.Unsure && slices.ContainsFunc(a.Episodes, func(e *Episode) bool { return !x.idle(e.t) }):
+		a.Why = "something happened in AIStore, and the job's lines don't show whether it slowed or stopped the job"
 	case x.Done && a.Covered:
 		a.Judgement = Cleared
 		a.Why = "the job wasn't stopped by anything in AIStore"

@@ -6,6 +6,7 @@ import (
 
 	"faultline/analysis/correlate"
 	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
 )
@@ -71,11 +72,19 @@ func question(s *Scene, first []*Proposal) correlate.Question {
 	if p.Class == Nothing || p.Class == Degraded {
 		q.Possible = false
 	}
-	q.Done = p.Class == Nothing
+	q.Done = p.Class == Nothing && len(p.Rivals) == 0 && (p.Ending == incident.EndSeen || lastStep(s.Facts))
+	q.Unsure = p.Class == Nothing && !q.Done || p.Class == Degraded && len(p.Ranks) == 0
 	if !q.Stall.Valid {
 		q.Stall = s.Facts.Job.End
 	}
 	return q
+}
+
+// lastStep says that training came to the last of its steps.
+func lastStep(f *resolve.Facts) bool {
+	return slices.ContainsFunc(f.Progress, func(x resolve.ProgressPoint) bool {
+		return x.Phase == worker.Training && x.Total > 0 && x.Step >= x.Total
+	})
 }
 
 func isStorage(slug knowledge.Slug) bool {
