@@ -57,6 +57,8 @@ type Cluster struct {
 	Watch []Watch `yaml:"watch"`
 	// HookSecret is shared with the cluster's EpilogSlurmctld, which then need not be waited for; "" = no webhook.
 	HookSecret Secret `yaml:"hook_secret"`
+	// Submit lets the bot submit tests that isolate a fault.
+	Submit Submit `yaml:"submit"`
 	// Push lets the owners of jobs hand in their logs.
 	Push Push `yaml:"push"`
 }
@@ -282,6 +284,7 @@ func (c *Config) validateClusters(bad func(path, format string, args ...any)) {
 		}
 		cl.validateLogs(at, bad)
 		cl.validateSlurm(at, bad)
+		cl.validateSubmit(at, bad)
 	}
 }
 

@@ -25,6 +25,39 @@ type Slurm struct {
 // Asked says that the cluster can be asked.
 func (s Slurm) Asked() bool { return s.Commands != "" || s.Rest.URL != "" }
 
+// Submit is what the bot may submit: tests that narrow a fault down, each after a click. With enabled false it submits nothing.
+type Submit struct {
+	Enabled bool `yaml:"enabled"`
+	// Commands are the tests that may run, word by word, and Partitions where.
+	Commands   []string `yaml:"commands"`
+	Partitions []string `yaml:"partitions"`
+	// GPUHours is what the tests of one case may cost together, by their time limits.
+	GPUHours float64 `yaml:"gpu_hours"`
+	// Dir is the directory on the cluster that the tests run in and write to.
+	Dir string `yaml:"dir"`
+}
+
+func (c Cluster) validateSubmit(at string, bad complain) {
+	s := c.Submit
+	if !s.Enabled {
+		return
+	}
+	if c.Slurm.Commands == "" {
+		bad(at+".submit.enabled", "needs slurm.commands: local or ssh, to run sbatch")
+	}
+	for key, list := range map[string][]string{".submit.commands": s.Commands, ".submit.partitions": s.Partitions} {
+		if len(list) == 0 || slices.Contains(list, "") {
+			bad(at+key, "must list what may be used: nothing else is submitted")
+		}
+	}
+	if !(s.GPUHours > 0 && s.GPUHours < 1e6) {
+		bad(at+".submit.gpu_hours", "%g is not a number above 0", s.GPUHours)
+	}
+	if !path.IsAbs(s.Dir) {
+		bad(at+".submit.dir", "%q is not an absolute path", s.Dir)
+	}
+}
+
 // Rest is slurmrestd.
 type Rest struct {
 	URL string `yaml:"url"`

@@ -44,6 +44,10 @@ type Test struct {
 	Size    int      `json:"size,omitempty"`  // of a search for a size
 	Part    string   `json:"part,omitempty"`  // of a search for a component
 	Outcome Outcome  `json:"outcome,omitempty"`
+	// Name is that of the job that runs it where the bot submits it, By who clicked, and Job its id once it is known.
+	Name string `json:"name,omitempty"`
+	By   string `json:"by,omitempty"`
+	Job  string `json:"job,omitempty"`
 }
 
 // Ledger is a whole search. It is what is kept between rounds.

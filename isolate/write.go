@@ -3,6 +3,7 @@ package isolate
 import (
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -17,16 +18,31 @@ const UsualTest = "all_reduce_perf -b 1G -e 1G -n 50 -g 1"
 
 // Line is what starts one test with SLURM.
 func (l *Ledger) Line(t Test) string {
-	nodes, command := t.Nodes, strings.ReplaceAll(l.Command, Component, t.Part)
-	count := len(nodes)
-	if l.Sizes != nil {
-		command = strings.ReplaceAll(command, Size, strconv.Itoa(t.Size))
-		if l.Sizes.Of != GPUs {
-			return command
-		}
-		count = (t.Size + max(1, l.GPUs) - 1) / max(1, l.GPUs)
+	if l.Sizes != nil && l.Sizes.Of != GPUs {
+		return l.Run(t)
 	}
 	words := []string{"srun"}
+	for _, f := range l.Flags(t) {
+		if name, value, _ := strings.Cut(f, "="); strings.ContainsAny(value, "[],") {
+			f = name + "='" + value + "'"
+		}
+		words = append(words, f)
+	}
+	return strings.Join(words, " ") + " " + l.Run(t)
+}
+
+// Run is the command of a test.
+func (l *Ledger) Run(t Test) string {
+	command := strings.ReplaceAll(l.Command, Component, t.Part)
+	if l.Sizes != nil {
+		command = strings.ReplaceAll(command, Size, strconv.Itoa(t.Size))
+	}
+	return command
+}
+
+// Flags are those of srun, or sbatch, for a test.
+func (l *Ledger) Flags(t Test) []string {
+	var words []string
 	add := func(flag, value string) {
 		if value != "" && value != "0" {
 			words = append(words, flag+"="+value)
@@ -34,19 +50,26 @@ func (l *Ledger) Line(t Test) string {
 	}
 	add("--partition", l.Partition)
 	add("--time", l.Limit)
+	count, perNode := len(t.Nodes), max(1, l.GPUs)
+	if l.Sizes != nil {
+		count, perNode = (t.Size+perNode-1)/perNode, min(perNode, t.Size)
+	}
 	add("--nodes", strconv.Itoa(count))
-	if len(nodes) > 0 {
-		words = append(words, "--nodelist='"+hostlist.Compress(nodes)+"'")
-	}
-	perNode := max(1, l.GPUs)
-	if l.Sizes != nil && t.Size < perNode {
-		perNode = t.Size
-	}
+	add("--nodelist", hostlist.Compress(t.Nodes))
 	add("--ntasks-per-node", strconv.Itoa(perNode))
 	if l.GPUs > 0 {
 		add("--gpus-per-node", strconv.Itoa(perNode))
 	}
-	return strings.Join(words, " ") + " " + command
+	return words
+}
+
+// Hours is what a test may cost at most, in GPU hours; in node hours where the number of GPUs is not known.
+func (l *Ledger) Hours(t Test) float64 {
+	minutes, err := strconv.Atoi(l.Limit)
+	if err != nil {
+		return math.Inf(1)
+	}
+	return float64(len(t.Nodes)*max(1, l.GPUs)*minutes) / 60
 }
 
 // Write says which tests to run next, or what was found. name is what the ledger is called.

@@ -162,6 +162,7 @@ const (
 	JobFix     = "fix"     // compare the run with the fix with the one that failed; Flow.JudgeFix
 	JobNext    = "next"    // look for runs that show whether a fix holds; Key holds the slot
 	JobMonth   = "month"   // post what a month came to; Key holds the slot
+	JobSubmit  = "submit"  // run a test of a search on its cluster; Flow.RunTest
 	JobDue     = "due"     // remind of a task; Flow.TaskDue
 	JobTell    = "tell"    // decide who hears of an investigation that is Held
 )

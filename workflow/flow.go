@@ -55,6 +55,9 @@ type Flow struct {
 	// Facts asks a cluster what it knows of a job whose logs a person named: Found.Base are places of that alone, without logs.
 	// nil: nobody can be asked.
 	Facts func(ctx context.Context, cluster, job string) (Found, error)
+	// Submitter runs tests of a search on a cluster, and Submitting says what a cluster allows; nil: people run them.
+	Submitter  Submitter
+	Submitting func(cluster string) Submitting
 	// Lessons are what other cases that the people of an investigation may see say helped against its failure, in sentences; nil: nobody
 	// remembers.
 	Lessons func(ctx context.Context, inv Investigation) ([]string, error)

@@ -103,8 +103,11 @@ func (f *Flow) searched(inv *Investigation, in *Input) (n Notice, entries []Entr
 		return n, nil, err
 	}
 	if in.Event == Isolate || len(l.Tests) > before {
-		n.Tests = tests
+		n.Tests, n.Submit = tests, map[string]float64{}
 		for _, t := range tests {
+			if f.maySubmit(inv, l, t) == nil {
+				n.Submit[t.ID] = l.Hours(t)
+			}
 			entries = append(entries, f.entry("question", fmt.Sprintf("test %s: %s", t.ID, l.Line(t))))
 		}
 	}

@@ -177,6 +177,7 @@ type Notice struct {
 	Unasked   bool                // no person waits for it: few messages say it
 	Rerun     *incident.Rerun     // the run with the fix, compared with this one
 	Tests     []isolate.Test      // that are new in the search for a culprit
+	Submit    map[string]float64  // of those, by id, the most GPU hours of one that the bot may submit
 	Found     *isolate.Finding    // how that search ended
 	Due       int                 // the task that is due, from 1; 0 = none
 }

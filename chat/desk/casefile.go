@@ -29,6 +29,7 @@ const (
 	actMute     = "mute" // under case files of earlier versions
 	actOwn      = "own"
 	actTested   = "tested"
+	actSubmit   = "submit"
 	actCancel   = "cancel"
 	actRerun    = "rerun"
 	actRetry    = "retry"

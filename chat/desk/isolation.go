@@ -80,6 +80,17 @@ func (a *act) pressed(ctx context.Context, inv workflow.Investigation, t target)
 	return a.tested(ctx, inv, []string{t.rest})
 }
 
+// submitTest has the bot submit a test, because a person who may clicked.
+func (a *act) submitTest(ctx context.Context, inv workflow.Investigation, t target) error {
+	return a.change(ctx, inv.ID, func(inv *workflow.Investigation) change {
+		test, job, err := a.Flow.SubmitTest(inv, t.rest, a.in.User)
+		if err != nil {
+			return change{none: true, answer: say(submitRefused, shown(t.rest), err)}
+		}
+		return change{entry: fmt.Sprintf("submit test %s as %s: %s", test.ID, test.Name, inv.Search.Line(test)), jobs: []workflow.Job{job}, answer: say(submitBegun, test.ID, test.Name)}
+	})
+}
+
 // mostLine is how long a line may be in a message: a list of many single nodes is handed over as a file, for a line that is cut is worse than none.
 const mostLine = 1500
 
@@ -100,6 +111,9 @@ func (c *Composer) round(ctx context.Context, d *draft) error {
 		var row []messages.Button
 		for _, o := range []isolate.Outcome{isolate.Pass, isolate.Fail, isolate.Void} {
 			row = append(row, button(actTested+"/"+t.ID+"-"+string(o), fmt.Sprintf("%s 0 %s=%s", name(d.inv), t.ID, o), t.ID+" "+outcomeSaid[o]))
+		}
+		if hours, ok := d.n.Submit[t.ID]; ok {
+			row = append(row, button(actSubmit+"/"+t.ID, fmt.Sprintf("%s 0 %s", name(d.inv), t.ID), fmt.Sprintf("Submit %s (≤ %.1f GPU h)", t.ID, hours)))
 		}
 		p.Buttons = append(p.Buttons, row)
 	}

@@ -107,7 +107,7 @@ func (w *Workers) Run(ctx context.Context) error {
 		case i == w.Inbound+w.Analyses+3: // so may a file system
 			kinds = []string{workflow.JobLate}
 		case i == w.Inbound+w.Analyses+2: // a cluster may take long to answer
-			kinds = []string{workflow.JobPoll}
+			kinds = []string{workflow.JobPoll, workflow.JobSubmit}
 		case i == w.Inbound+w.Analyses+1:
 			kinds = []string{workflow.JobOver, workflow.JobTell, workflow.JobFix}
 		case i == w.Inbound+w.Analyses:
@@ -227,10 +227,13 @@ func (w *Workers) do(ctx context.Context, l *workflow.Lease) (err error) {
 		}
 	case workflow.JobPoll, workflow.JobOver, workflow.JobTell, workflow.JobMonth:
 		return w.watch(ctx, l)
-	case workflow.JobLate, workflow.JobFix:
+	case workflow.JobLate, workflow.JobFix, workflow.JobSubmit:
 		look := w.Desk.Flow.LookAgain
-		if l.Kind == workflow.JobFix {
+		switch l.Kind {
+		case workflow.JobFix:
 			look = w.Desk.Flow.JudgeFix
+		case workflow.JobSubmit:
+			look = w.Desk.Flow.RunTest
 		}
 		wait, err := look(ctx, l)
 		if err == nil && wait > 0 {

@@ -112,7 +112,7 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 		OwnStorage: func(inv workflow.Investigation) string { return s.policy.Load().OwnStorage(inv) },
 		Team:       s.team, Deferred: true, FirstLook: true, AskStorage: true, Storage: tellsOperator{s.storage, log}, Daemons: daemonLogs(scratch, storageLogs),
 		RemindAfter: cfg.Questions.RemindAfter.Std(), ExpireAfter: cfg.Questions.ExpireAfter.Std(), Quiet: quiet(cfg.Clusters),
-		Late: late(cfg.Clusters), Facts: s.logs.Facts, Trouble: s.look,
+		Late: late(cfg.Clusters), Facts: s.logs.Facts, Trouble: s.look, Submitter: s.logs, Submitting: submitting(cfg.Clusters),
 	}
 	s.desk = &desk.Desk{
 		Store: s.store, Flow: flow, Composer: composer, Surface: s.client, Vault: s.vault, Policy: s.policy.Load, Storage: &accesses{s.storage},
@@ -513,6 +513,18 @@ func late(clusters []config.Cluster) func(string) time.Duration {
 			}
 		}
 		return 0
+	}
+}
+
+// submitting says what each cluster lets the bot submit.
+func submitting(clusters []config.Cluster) func(string) workflow.Submitting {
+	return func(name string) workflow.Submitting {
+		for _, c := range clusters {
+			if (c.Name == name || name == "" && len(clusters) == 1) && c.Submit.Enabled {
+				return workflow.Submitting{Commands: c.Submit.Commands, Partitions: c.Submit.Partitions, Hours: c.Submit.GPUHours}
+			}
+		}
+		return workflow.Submitting{}
 	}
 }
 

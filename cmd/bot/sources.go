@@ -75,6 +75,9 @@ func sources(ctx context.Context, cfg config.Config, dir, taken string, o spool.
 	}
 	for i, c := range cfg.Clusters {
 		cl := jobs.Cluster{Name: c.Name, Patterns: c.Logs.Patterns, Templates: c.Logs.Templates, Evidence: c.Logs.Evidence}
+		if c.Submit.Enabled {
+			cl.SubmitDir = c.Submit.Dir
+		}
 		var node *login.Node
 		if c.Slurm.Commands == config.OverSSH || c.Logs.Source == config.OverSSH {
 			if node, err = loginNode(c.SSH); err != nil {

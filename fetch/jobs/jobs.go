@@ -46,6 +46,8 @@ type Cluster struct {
 	Templates, Patterns []string
 	// Evidence are globs below the roots of what lies beside the logs; {job} stands for the job id.
 	Evidence []string
+	// SubmitDir is where tests run that the bot submits; "" = it submits none.
+	SubmitDir string
 	// Team are the names that the people say who ask; they come before Templates.
 	Team []string
 }

@@ -1,0 +1,173 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"faultline/isolate"
+	"faultline/workflow"
+)
+
+// farm is a cluster that takes tests: cn11 is bad.
+type farm struct {
+	names, lines []string
+	down         bool
+}
+
+func (f *farm) Submit(_ context.Context, cluster, name string, flags []string, command string) (string, error) {
+	if f.down {
+		return "", errors.New("sbatch said: down for maintenance")
+	}
+	job := fmt.Sprint(900 + slices.Index(append(slices.Clone(f.names), name), name))
+	if !slices.Contains(f.names, name) {
+		f.names = append(f.names, name)
+		f.lines = append(f.lines, cluster+" "+strings.Join(flags, " ")+" "+command)
+	}
+	return job, nil
+}
+
+// farmed is a case on a cluster that takes tests.
+func farmed(t *testing.T) (*stage, *farm) {
+	t.Helper()
+	s, f := newStage(t), &farm{}
+	wide(s)
+	s.desk.Flow.Submitter = f
+	s.desk.Flow.Submitting = func(string) workflow.Submitting {
+		return workflow.Submitting{Commands: []string{isolate.UsualTest}, Partitions: []string{"gpu"}, Hours: 30}
+	}
+	s.desk.Flow.Facts = func(_ context.Context, _, job string) (workflow.Found, error) {
+		return workflow.Found{Partition: "gpu", Limit: "00:05:00", State: map[string]string{"900": "FAILED"}[job], Running: job == "901"}, nil
+	}
+	s.says("12345")
+	return s, f
+}
+
+func (s *stage) submit(who, test string) string {
+	return s.does(press(who, actSubmit+"/"+test, "F-1 0 "+test))
+}
+
+// runs lets time pass while tests are submitted and watched.
+func (s *stage) runs(d time.Duration) {
+	s.while(d, func() {
+		for {
+			did, err := s.workers.Do(context.Background(), workflow.JobSubmit)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			if s.settle(); !did {
+				return
+			}
+		}
+	})
+}
+
+func (s *stage) trail(id string) string {
+	s.t.Helper()
+	entries, err := s.store.Ledger(context.Background(), id)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, e := range entries {
+		fmt.Fprintln(&b, e.Actor, e.Text)
+	}
+	return b.String()
+}
+
+func TestATestIsSubmittedAfterAClick(t *testing.T) {
+	s, f := farmed(t)
+	s.says("isolate F-1")
+	if thread := s.transcript(); !strings.Contains(thread, "Submit 1a (≤ 10.7 GPU h)") {
+		t.Fatal(thread)
+	}
+	if got := s.submit("U3", "1a"); !strings.Contains(got, "only") && len(f.names) > 0 {
+		t.Errorf("anybody may: %s", got)
+	}
+	if len(f.names) > 0 || search(t, s).Tests[0].Name != "" {
+		t.Fatalf("submitted for anybody: %v", f.names)
+	}
+	if got := s.submit("U2", "1a"); !strings.Contains(got, "Submitting test 1a as job") {
+		t.Fatal(got)
+	}
+	s.submit("U2", "1a") // a second click
+	s.runs(10 * time.Second)
+	if len(f.names) != 1 || !strings.HasPrefix(f.lines[0], "west --partition=gpu --time=5 --nodes=16 --nodelist=cn[00-15]") || !strings.HasSuffix(f.lines[0], isolate.UsualTest) {
+		t.Fatalf("%v %v", f.names, f.lines)
+	}
+	s.runs(time.Minute)
+	if l := search(t, s); l.Tests[0].Outcome != isolate.Fail || l.Tests[0].Job != "900" || len(l.Pending()) != 2 {
+		t.Errorf("%+v", l.Tests)
+	}
+	trail := s.trail("F-1")
+	for _, want := range []string{"U2 submit test 1a as faultline-F-1-", "U2 test 1a is job 900: sbatch", "job 900 of test 1a ended: fail"} {
+		if !strings.Contains(trail, want) {
+			t.Errorf("the audit trail has no %q:\n%s", want, trail)
+		}
+	}
+}
+
+func TestTheCostOfACaseIsBounded(t *testing.T) {
+	s, f := farmed(t)
+	s.says("isolate F-1")
+	for _, id := range []string{"1a", "2a", "2b", "3a", "3b"} {
+		s.submit("U2", id)
+		s.runs(10 * time.Second)
+		s.says("isolate F-1 " + id + "=fail")
+	}
+	hours := 0.0
+	l := search(t, s)
+	for _, x := range l.Tests {
+		if x.Name != "" {
+			hours += l.Hours(x)
+		}
+	}
+	if hours > 30 || hours < 20 || len(f.names) < 3 {
+		t.Errorf("%d tests, %.1f GPU hours", len(f.names), hours)
+	}
+	if thread := s.transcript(); !strings.Contains(thread, "and 30.0 are allowed for a case") {
+		t.Error(thread[max(0, len(thread)-1500):])
+	}
+}
+
+func TestWhatIsNotOnTheListIsNotSubmitted(t *testing.T) {
+	s, f := farmed(t)
+	s.says("isolate F-1 rm -r data")
+	if thread := s.transcript(); strings.Contains(thread, "Submit 1a") {
+		t.Error("a button offers it")
+	}
+	if got := s.submit("U2", "1a"); !strings.Contains(got, "not on the list of cluster west") {
+		t.Error(got)
+	}
+	s.runs(10 * time.Second)
+	if len(f.names) > 0 {
+		t.Errorf("%v", f.lines)
+	}
+}
+
+// A submission that was made and not noted, because the bot was killed between the two, is not repeated; one that the cluster refuses for
+// long leaves the test to people.
+func TestASubmissionOutlivesTheBot(t *testing.T) {
+	s, f := farmed(t)
+	s.says("isolate F-1")
+	s.submit("U2", "1a")
+	s.store.save = func(c workflow.Change) {
+		if c.Investigation != nil && c.Investigation.Search != nil && c.Investigation.Search.Tests[0].Job != "" {
+			s.store.failAt, s.store.save = s.store.writes+1, nil
+		}
+	}
+	s.runs(3 * time.Minute)
+	if l := search(t, s); len(f.names) != 1 || l.Tests[0].Outcome != isolate.Fail {
+		t.Errorf("%v %+v", f.names, l.Tests[0])
+	}
+	f.down = true
+	s.submit("U2", "2a")
+	s.runs(30 * time.Minute)
+	if l := search(t, s); l.Tests[1].Outcome != isolate.Void || !strings.Contains(s.trail("F-1"), "test 2a could not be submitted: sbatch said: down for maintenance") {
+		t.Errorf("%+v\n%s", l.Tests[1], s.trail("F-1"))
+	}
+}
