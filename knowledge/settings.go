@@ -1,6 +1,9 @@
 package knowledge
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Setting is a variable with the value that makes the next run say more.
 type Setting struct {
@@ -28,6 +31,15 @@ func CollectFor(slug Slug) []string {
 		return m.Collect
 	}
 	return nil
+}
+
+// DebugRun are the settings of a run that is to say more than usual and is not slowed by it, with files in a folder.
+func DebugRun(folder string) []string {
+	var out []string
+	for _, s := range slices.Concat(transport, recorder, native) {
+		out = append(out, strings.Replace(s, "SHARED", folder, 1))
+	}
+	return out
 }
 
 // Settings that belong together.

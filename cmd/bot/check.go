@@ -43,7 +43,8 @@ unticked critical item blocks, so you can run it before sbatch.
 With --wrap it then runs the training: every task waits for its node's check, and starts the command after -- only if it passed. The
 log is on disk, with job, node, task, time and command, before anything starts, so even a crash at startup leaves one. Output still
 goes to SLURM too. Signals reach the command once, its exit code is kept (128 + N for signal N, 127 if not found), and bot push runs
-at the end if FAULTLINE_PUSH_TO is set.
+at the end if FAULTLINE_PUSH_TO is set. With --debug DIR the training's NCCL logs, flight-recorder dumps and stacks on a crash are written to DIR, and
+the state of the node's GPUs once a minute.
 
 Examples:
   srun --ntasks-per-node=1 bot check --gpus 8 --write /scratch/ckpt --checkpoint 200 --read /data/train || exit 1
@@ -52,6 +53,7 @@ Examples:
   bot check --checklist pre-training --plan params=7e9,dp=8,zero=1,hidden=4096,layers=32,seq=4096,flash=1,gpu-memory=80 && sbatch train.sh
   bot check --format json
   srun --ntasks-per-node=8 bot check --gpus 8 --wrap -- python train.py --config big.yaml
+  srun --ntasks-per-node=8 bot check --gpus 8 --debug /scratch/debug-%j --wrap -- python train.py
 
 Exit code: 0 = no blocking problem found (warnings are printed); 1 = a blocking problem, or the nodes could not connect; 2 = usage error. With --wrap, once the
 command has started: the exit code of the command.`,
@@ -98,6 +100,8 @@ func (c *checking) declare(fs *pflag.FlagSet) {
 	fs.BoolVar(&c.starts, "wrap", false, "start the command after -- when the check passes\ne.g. --wrap -- python train.py")
 	fs.StringVar(&c.wrapped.log, "log", "train-%j-%t.log", "with --wrap: also write the output to `FILE`, which is on disk before the command starts; SLURM's %j %t %N %n %A %a %s are replaced\ne.g. --log logs/error-%j-%n-%t.out")
 	fs.StringVar(&c.wrapped.push, "push", pushFailed, "with --wrap and $FAULTLINE_PUSH_TO: send the logs to the bot afterwards (`WHEN`): failed, always or never\ne.g. --push always")
+	fs.StringVar(&c.wrapped.debug.folder, "debug", "", "with --wrap: have NCCL, the flight recorder and Python say more, in files in `DIR`; variables that are set stay\ne.g. --debug debug-%j")
+	fs.DurationVar(&c.wrapped.debug.every, "watch", time.Minute, "with --debug: record each GPU's use, memory, clock and errors this often (`D`), 0 = not\ne.g. --watch 30s")
 	fs.StringVar(&c.format, "format", "terminal", "terminal or json (`FORMAT`)\ne.g. --format json")
 }
 

@@ -18,6 +18,7 @@ import (
 // wrapping is a check that starts the training.
 type wrapping struct {
 	log, push string
+	debug     debugRun
 }
 
 // When logs are pushed after the training.
@@ -76,7 +77,11 @@ func (c *checking) wrap(ctx context.Context, e env, args []string) (int, error) 
 	}
 	signals := launch.Signals()
 	path := placeholders().Replace(c.wrapped.log)
-	log, err := launch.Open(path, header(args), func(err error) {
+	more, err := c.wrapped.debug.prepare()
+	if err != nil {
+		return exitUnreadable, err
+	}
+	log, err := launch.Open(path, header(args)+more, func(err error) {
 		fmt.Fprintf(e.err, "bot check: the log %s ends here: %v. The training goes on.\n", path, err)
 	})
 	if err != nil {
@@ -104,10 +109,17 @@ func (c *checking) wrap(ctx context.Context, e env, args []string) (int, error) 
 	if i, ok := in.(*input); ok {
 		in = i.File // the command reads it by itself, or leaves it alone
 	}
+	unwatch := func() {}
+	if first {
+		if unwatch, err = c.wrapped.debug.watch(ctx); err != nil {
+			fmt.Fprintf(said.err, "bot check: %v\n", err)
+		}
+	}
 	code, told, err := launch.Run(args, in, said.out, said.err, signals)
 	if err != nil {
 		fmt.Fprintf(said.err, "bot check: starting the training: %v\n", err)
 	}
+	unwatch()
 	log.Close()
 	if first {
 		siblings.Wait(siblingsEnd)
@@ -166,6 +178,9 @@ func (c *checking) pushLogs(ctx context.Context, e env, code int, told os.Signal
 		p.timeout = pushAfterTold
 	}
 	logs, err := filepath.Glob(placeholders().Replace(strings.ReplaceAll(c.wrapped.log, "%t", "*")))
+	if c.wrapped.debug.folder != "" {
+		logs = append(logs, c.wrapped.debug.folder)
+	}
 	if err == nil && len(logs) > 0 && os.Getenv("SLURM_JOB_ID") != "" {
 		id, _ := jobToPush(&[]string{})
 		_, err = p.run(context.WithoutCancel(ctx), env{in: e.in, out: io.Discard, err: e.err}, append([]string{id.String()}, logs...))

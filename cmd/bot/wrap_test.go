@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"faultline/analysis/artifact/gpustate"
 )
 
 // wrapped is bot check --wrap around a script, in a folder of its own.
@@ -108,8 +110,44 @@ func TestTheLogIsThereBeforeTheTraining(t *testing.T) {
 	if out := w.out.String(); !strings.Contains(out, "step 1\n") || strings.Contains(out, "oops") || !strings.Contains(w.err.String(), "oops\n") {
 		t.Errorf("the output does not go on:\n%s\n%s", out, w.err.String())
 	}
-	if lines := strings.Fields(strings.TrimPrefix(w.out.String(), "ready: 1 node, 0 GPUs; 0 failures, 0 warnings\n")); len(lines) == 0 || lines[0] < "5" && len(lines[0]) == 1 {
+	if lines := strings.Fields(strings.TrimPrefix(w.out.String(), "bot check: ready: 1 node, 0 GPUs; 0 failures, 0 warnings\n")); len(lines) == 0 || lines[0] < "5" && len(lines[0]) == 1 {
 		t.Errorf("the header was not there when the training began: %q", lines)
+	}
+}
+
+// A run for debugging leaves more, but for what its owner set; what the GPUs did is a file that the engine reads.
+func TestADebugRunLeavesMore(t *testing.T) {
+	outsideSLURM(t)
+	t.Setenv("SLURMD_NODENAME", "cn07")
+	t.Setenv("NCCL_DEBUG", "TRACE")
+	dir := t.TempDir()
+	smi := filepath.Join(dir, "nvidia-smi")
+	script := `#!/bin/sh
+case "$*" in
+*" -l 1") echo "timestamp, index, uuid, utilization.gpu [%], memory.used [MiB], memory.total [MiB], temperature.gpu, power.draw [W], clocks.current.sm [MHz], clocks_throttle_reasons.active, ecc.errors.uncorrected.volatile.total"
+	echo "2026/11/27 08:00:00.000, 0, GPU-1, 0 %, 70000 MiB, 81559 MiB, 41, 90.00 W, 1980 MHz, 0x0000000000000001, 3"; exec sleep 60 ;;
+*) echo "0, NVIDIA H100 80GB HBM3, 550.90, 81559, 4, 1980, 1980, Not Active, Not Active" ;;
+esac
+`
+	if err := os.WriteFile(smi, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	debug := filepath.Join(dir, "debug-%j")
+	w := wrap(t, []string{"--debug", debug, "--watch", "1s"}, "sh", "-c", "echo $NCCL_DEBUG $NCCL_DEBUG_FILE $TORCH_NCCL_TRACE_BUFFER_SIZE; while ! [ -s "+dir+"/debug-local/gpu-cn07.csv ]; do sleep 0.02; done")
+	w.start()
+	began := time.Now()
+	if code := w.end(); code != 0 || time.Since(began) > 20*time.Second {
+		t.Fatalf("%d after %s\n%s", code, time.Since(began), w.err.String())
+	}
+	for _, want := range []string{"# bot check: NCCL_DEBUG was set to TRACE\n", "# bot check: set TORCH_NCCL_TRACE_BUFFER_SIZE=2000\n", "TRACE " + dir + "/debug-local/nccl.%h.%p.log 2000\n"} {
+		if !strings.Contains(w.log(), want) {
+			t.Errorf("the log has no %q:\n%s", want, w.log())
+		}
+	}
+	csv, err := os.ReadFile(filepath.Join(dir, "debug-local", "gpu-cn07.csv"))
+	if err != nil || !gpustate.Recognise(csv) {
+		t.Errorf("%v: the engine does not know %s", err, csv)
 	}
 }
 
