@@ -12,7 +12,7 @@ import (
 )
 
 // collectHow says what to do with the script that is attached; its words are the names of the script and of what it leaves.
-const collectHow = "run the attached %s where srun works, in a shared folder (read-only, at most six minutes), then upload %s"
+const collectHow = "run the attached %s where srun works, in a shared folder (read-only, at most eight minutes), then upload %s"
 
 // collection is the command that gathers evidence of a job that hangs, as a file: whoever reads along may not have the program, and
 // no message holds a command of that length.

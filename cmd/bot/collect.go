@@ -18,8 +18,8 @@ func newCollectCommand(e env) *cobra.Command {
 		Long: `
 Prints one command. Run it on a host with srun, in a folder shared with the job's nodes. On every node, alongside the
 running job (srun --overlap), it collects: stacks of all training processes (py-spy) with their ranks and kernel state,
-flight-recorder dumps, NCCL RAS output, nvidia-smi -q, the kernel log, and network counters. It is read-only, needs no root and takes at most
-six minutes; the bundle lists anything it could not collect. Don't cancel the job until it is done.
+flight-recorder dumps, NCCL RAS output, nvidia-smi -q, the kernel log, and network counters. Stacks, RAS and counters are taken twice, 90 s apart: what has moved is slow, not stuck. An earlier bundle is never overwritten. It is read-only, needs no root and takes at most
+eight minutes; the bundle lists anything it could not collect. Don't cancel the job until it is done.
 
 Examples:
   bot collect 4242
