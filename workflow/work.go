@@ -161,7 +161,11 @@ const (
 func (inv *Investigation) Remind(task, n int, now time.Time) Job {
 	due := inv.Work.Tasks[task-1].Due
 	key := fmt.Sprintf("due/%s/%d/%s/%d", inv.ID, task, due.Format(time.DateOnly), n)
-	return Job{Key: key, Kind: JobDue, Investigation: inv.ID, Payload: []byte(key), After: max(due.Add(time.Duration(n)*dueAgain).Sub(now), 0)}
+	after := max(due.Sub(now), 0)
+	if n > 0 { // from the reminder before: of a day long past, or after a long pause, not all come at once
+		after = max(due.Add(time.Duration(n)*dueAgain).Sub(now), dueAgain)
+	}
+	return Job{Key: key, Kind: JobDue, Investigation: inv.ID, Payload: []byte(key), After: after}
 }
 
 // TaskDue does a JobDue: it reminds of a task that is not done, and leaves the next reminder.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"slices"
 	"strings"
@@ -58,6 +59,34 @@ var plays = map[string]func(s *stage){
 		isolating(s)
 		for _, said := range []string{"1a=fail", "2a=pass", "2b=fail"} {
 			s.does(press("U3", actTested+"/"+said, "F-1 0 "+said))
+		}
+	},
+	"work and a reminder": func(s *stage) {
+		s.says("12345")
+		s.says("work F-1")
+		s.says("work F-1 w1 nobody looked")
+		s.says("work F-1 add alert on memory")
+		s.says("work F-1 a1 me 2026-01-02")
+		s.while(time.Minute, s.settle)
+		if text := s.transcript(); strings.Count(text, "a1 was due on 2 January: ") != 1 {
+			s.t.Errorf("not one reminder:\n%s", text)
+		}
+	},
+	"a month": func(s *stage) {
+		s.policy.Watches = []Watch{{Cluster: "west", Channel: "C1", Every: time.Minute}, {Cluster: "east", Channel: "C1", Every: time.Minute}}
+		s.workers.Watcher = &Watcher{Desk: s.desk, Self: func() (string, string) { return "T1", "UBOT" }, Log: slog.New(slog.DiscardHandler)}
+		s.says("12345")
+		s.now = time.Date(s.now.Year(), s.now.Month()+1, 1, 8, 0, 0, 0, time.UTC)
+		for _, r := range routines {
+			if r.kind == workflow.JobMonth {
+				if err := r.insert(context.Background(), s.store, s.now); err != nil {
+					s.t.Fatal(err)
+				}
+			}
+		}
+		s.while(time.Minute, s.settle)
+		if text := s.transcript(); strings.Count(text, "2026: 1 case") != 1 {
+			s.t.Errorf("the month is not posted once:\n%s", text)
 		}
 	},
 	"a fix that is none": func(s *stage) {

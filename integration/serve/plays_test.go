@@ -155,6 +155,25 @@ var searched = play{"searched", nil, func(m *mortal) {
 	m.eventually("the report again", func() bool { return m.state() == "reported" })
 }}
 
+// worked is a case on which people work: a cause, a why, and a task that is due already.
+var worked = play{"worked", nil, func(m *mortal) {
+	bad, _ := m.job(oom(), nil)
+	m.diagnose(slack.Alice, slack.Training, bad)
+	m.sees(slack.Training, "report.json")
+	m.rests()
+	id := m.ask("SELECT id FROM investigation ORDER BY opened DESC LIMIT 1")
+	for _, what := range []string{"w1 nobody watched the memory", "add Alert on memory", "a1 me 2026-01-02"} {
+		m.diagnose(slack.Bob, slack.Training, "work "+id+" "+what)
+		m.rests()
+	}
+	m.sees(slack.Training, "a1 was due on 2 January")
+	m.rests()
+	m.diagnose(slack.Bob, slack.Training, "work "+id+" a1 done")
+	m.rests()
+	m.diagnose(slack.Bob, slack.Training, "work "+id)
+	m.sees(slack.Training, "nobody watched the memory")
+}}
+
 // stopped is an investigation that somebody cancels.
 var stopped = play{"stopped", nil, func(m *mortal) {
 	m.diagnose(slack.Alice, slack.Training, "9999")
