@@ -93,8 +93,9 @@ func (m *month) add(inv *workflow.Investigation, ledger []workflow.Entry) {
 	m.past.Add(*inv)
 }
 
-// say is the month in words; nil where nothing happened.
-func (m *month) say(ctx context.Context, when string) ([]string, error) {
+// say is the month in words; nil where nothing happened. What runs have in common names nodes, jobs and switches. A post in a channel stays when a
+// case is forgotten, so that only an answer, which one person sees, has the names.
+func (m *month) say(ctx context.Context, when string, named bool) ([]string, error) {
 	if m.cases == 0 {
 		return nil, nil
 	}
@@ -123,6 +124,9 @@ func (m *month) say(ctx context.Context, when string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !named && len(trends) > 0 {
+		return append(out, say(monthPatterns, len(trends))), nil
+	}
 	for _, t := range trends[:min(len(trends), monthTrends)] {
 		out = append(out, "• "+fill("%s.", t))
 	}
@@ -148,7 +152,7 @@ func (a *act) askMonth(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	lines, err := m.say(ctx, "Last 30 days")
+	lines, err := m.say(ctx, "Last 30 days", true)
 	if err != nil {
 		return err
 	}
@@ -178,7 +182,7 @@ func (w *Watcher) Months(ctx context.Context, l *workflow.Lease) error {
 		if err != nil {
 			return err
 		}
-		lines, err := m.say(ctx, from.Format("January 2006"))
+		lines, err := m.say(ctx, from.Format("January 2006"), false)
 		if err != nil {
 			return err
 		}

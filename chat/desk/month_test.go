@@ -58,7 +58,7 @@ func TestAMonthIsSummedUp(t *testing.T) {
 func TestTheMonthBeforeIsPostedOnceOnTheFirst(t *testing.T) {
 	s := newWatchStage(t)
 	s.now = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
-	casesOf(t, s.stage, "C1", 4)
+	casesOf(t, s.stage, "C1", 40)
 	s.now = time.Date(2026, 4, 1, 8, 0, 0, 0, time.UTC)
 	for range 2 { // two processes
 		for _, r := range routines {
@@ -72,8 +72,11 @@ func TestTheMonthBeforeIsPostedOnceOnTheFirst(t *testing.T) {
 	s.settle()
 	told := 0
 	for _, p := range s.all() {
-		if p.Kind == workflow.PostMessage && p.Channel == "C1" && strings.Contains(textOf(t, p), "*March 2026*: 4 cases") {
+		if p.Kind == workflow.PostMessage && p.Channel == "C1" && strings.Contains(textOf(t, p), "*March 2026*: 40 cases") {
 			told++
+			if text := textOf(t, p); strings.Contains(text, "n7") || !strings.Contains(text, "Patterns in these runs: ") {
+				t.Errorf("a post that nothing takes back names a node, or no pattern: %s", text)
+			}
 		}
 	}
 	if told != 1 {

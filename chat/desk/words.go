@@ -158,6 +158,7 @@ const (
 	monthTook      situation = "month-took"     // in the middle, at most
 	monthRated     situation = "month-rated"    // right, wrong, unrated
 	monthFixes     situation = "month-fixes"    // proven, not, waiting
+	monthPatterns  situation = "month-patterns" // number
 	digestHead     situation = "digest-head"    // jobs
 	digestMore     situation = "digest-more"    // lines
 	digestFoot     situation = "digest-foot"    // command
@@ -380,6 +381,7 @@ var texts = map[situation]string{
 	monthHead:      "*%s*: %s, %d with a single cause.",
 	monthTook:      "Time to a verdict, without waiting for people or the job: %s (median), %s at most.",
 	monthRated:     "Verdicts: %d right, %d wrong, %d not rated.",
+	monthPatterns:  "Patterns in these runs: %d. `digest month` lists them for you alone.",
 	monthFixes:     "Fixes: %d proven by the next run, %d not, %d waiting.",
 	digestHead:     "*Digest*: %s failed. I didn't post them individually because they affect only their owners, or there were too many.",
 	digestMore:     "And %s more.",
