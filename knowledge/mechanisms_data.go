@@ -4,6 +4,7 @@ package knowledge
 var dataMechanisms = []Mechanism{
 	{
 		Slug: DataloaderStall, Origin: "data-loading-stall", Owner: "data", Resubmit: "yes",
+		Alone:  "data",
 		Nature: ReadsOrWrites | OfItem | Stands | MayBeStore, Again: Again{Machine: true, Step: true},
 		Title: "data loading stalled",
 		Meaning: "One rank was waiting for its next batch while the other ranks were waiting for it in a collective. " +

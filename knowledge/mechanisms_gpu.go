@@ -5,6 +5,7 @@ package knowledge
 var gpuMechanisms = []Mechanism{
 	{
 		Slug: GPUOOM, Origin: "gpu", Owner: "job-config", Resubmit: "after-fix",
+		Alone:  "memory",
 		Nature: Endurable | EndsProcess | RefusedMemory, Again: Again{Step: true},
 		Title: "a GPU ran out of memory",
 		Meaning: "A process asked for more GPU memory than was free. " +
@@ -46,6 +47,7 @@ var gpuMechanisms = []Mechanism{
 	},
 	{
 		Slug: GPUECC, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
+		Alone:  "memory",
 		Nature: EndsProcess | Hardware | RaisesCUDA | OneGPU, Again: Again{Machine: true},
 		Title: "GPU memory is damaged",
 		Meaning: "A GPU reported a memory error that ECC could not correct. " +
@@ -81,6 +83,7 @@ var gpuMechanisms = []Mechanism{
 	},
 	{
 		Slug: GPUNVLink, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
+		Alone:  "communication",
 		Nature: EndsProcess | Hardware | RaisesCUDA, Again: Again{Machine: true},
 		Survived: "the startup step that a process got stuck in",
 		Title:    "an NVLink failed",
@@ -116,6 +119,7 @@ var gpuMechanisms = []Mechanism{
 	},
 	{
 		Slug: SilentCorruption, Origin: "gpu", Owner: "cluster", Resubmit: "unknown",
+		Alone: "compute",
 		Again: Again{Machine: true},
 		Title: "a GPU may compute wrongly",
 		Meaning: "The loss jumped, or model replicas differ, with no change to code or data. " +

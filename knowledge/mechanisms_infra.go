@@ -84,6 +84,7 @@ var infrastructureMechanisms = []Mechanism{
 	},
 	{
 		Slug: ThermalPower, Origin: "infrastructure", Owner: "cluster", Resubmit: "yes",
+		Alone:  "compute",
 		Nature: Hardware, Again: Again{Machine: true},
 		Title: "heat or power trouble",
 		Meaning: "A node slowed down or failed because of heat, its power supply, or a CPU machine check. " +
@@ -143,6 +144,7 @@ var infrastructureMechanisms = []Mechanism{
 var performanceMechanisms = []Mechanism{
 	{
 		Slug: SlowRank, Origin: "performance", Owner: "cluster", Resubmit: "unknown",
+		Alone: "compute",
 		Again: Again{Machine: true},
 		Title: "one rank slows all others",
 		Meaning: "One rank, node or GPU is slower than the rest, and every step takes as long as the slowest. " +

@@ -4,6 +4,7 @@ package knowledge
 var networkMechanisms = []Mechanism{
 	{
 		Slug: LinkError, Origin: "network", Owner: "cluster", Resubmit: "yes",
+		Alone:    "communication",
 		Again:    Again{Machine: true},
 		Survived: "a port that went down",
 		Title:    "a network link failed",

@@ -4,6 +4,7 @@ package knowledge
 var slowMechanisms = []Mechanism{
 	{
 		Slug: SlowCommunication, Origin: "performance", Owner: "cluster", Resubmit: "unknown",
+		Alone: "communication",
 		Again: Again{Machine: true},
 		Title: "communication slowed down",
 		Meaning: "Steps take longer because collectives do; compute time is unchanged. " +
@@ -22,6 +23,7 @@ var slowMechanisms = []Mechanism{
 	},
 	{
 		Slug: SlowCompute, Origin: "performance", Owner: "unknown", Resubmit: "unknown",
+		Alone: "compute",
 		Again: Again{Machine: true},
 		Title: "compute slowed down on every rank",
 		Meaning: "The forward and backward passes take longer, even on the fastest rank. " +
@@ -36,6 +38,7 @@ var slowMechanisms = []Mechanism{
 	},
 	{
 		Slug: SlowHost, Origin: "performance", Owner: "job-code", Resubmit: "unknown",
+		Alone: "compute",
 		Title: "the host slows every step",
 		Meaning: "Forward, backward and communication times are unchanged; the optimizer, or time no timer covers, takes longer. " +
 			"Typical causes: CPU offloading, swap, garbage collection, logging, and other processes on the node.",

@@ -119,6 +119,7 @@ var softwareMechanisms = []Mechanism{
 	},
 	{
 		Slug: NonFiniteLoss, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
+		Alone:  "compute",
 		Again:  Again{Step: true},
 		Nature: Checked,
 		Title:  "the loss became NaN or infinite",

@@ -301,6 +301,7 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: StorageUnresponsive, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
+		Alone:  "data",
 		Nature: ReadsOrWrites | OfItem | Endurable | Stands,
 		Title:  "a file system stopped responding",
 		Meaning: "A mounted file system stopped responding, and processes reading from it were stuck in the kernel. " +

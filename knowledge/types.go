@@ -29,6 +29,8 @@ type Mechanism struct {
 	Survived string
 	// Play is how a small program shows it.
 	Play Play
+	// Alone is the component of a job whose test alone tells the machine from the program (package probe); "" where none does.
+	Alone string
 	// Trouble is how the daemons of a store show it; nil where they do not.
 	Trouble *Trouble
 	// OfAIStore is what differs where a daemon of AIStore is what it befell; nil where nothing does.

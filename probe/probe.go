@@ -22,6 +22,21 @@ var Script []byte
 // Components are what it tests, in the order in which one rests on the other (isolate.JobComponents, and a test holds both together).
 var Components = []string{"compute", "memory", "data", "communication"}
 
+// Means says what the test of a component tells of a failed job.
+func Means(component string) string {
+	switch component {
+	case "compute":
+		return "If all ranks are equally fast and their results repeat, the GPUs are sound: look at the program."
+	case "memory":
+		return "If it passes, each GPU gives 90% of its free memory and keeps it: the program needs more than there is."
+	case "data":
+		return "If all ranks read equally fast, the files and their storage are sound. --loader module:function tests the job's own loader."
+	case "communication":
+		return "If it passes on the job's nodes, the network and NCCL are sound: look at the program."
+	}
+	return ""
+}
+
 // Result is what one rank printed.
 type Result struct {
 	Component   string

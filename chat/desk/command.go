@@ -40,6 +40,7 @@ var usages = []usage{
 	{"ping", "check that I'm up, and how busy I am"},
 	{"fixes F-12", "what helps against this failure, at what risk, how to check it, and what worked in this channel's earlier cases"},
 	{"fixed F-12 halved the batch", "say what fixed it: I compare the job's next run and report whether it worked. A job ID after the case picks the run to compare"},
+	{"repro F-12", "a small script that reproduces the fault, or tests the component that may have it"},
 	{"isolate F-12", "narrow the fault down to a node or link with tests that you run; add the command that reproduces it"},
 	{"work F-12", "causes to test, five whys, action items; then `work F-12 h1 contradicts …`, `w4 because …`, `a2 me 2026-12-01`, `a2 done`, `add …`"},
 	{"postmortem F-12", "one page for the team: impact, timeline, five whys, action items"},
@@ -163,6 +164,8 @@ func (a *act) command(ctx context.Context, o order, inv workflow.Investigation) 
 		return a.work(ctx, inv, o)
 	case "postmortem":
 		return a.postmortem(ctx, inv)
+	case "repro":
+		return a.repro(ctx, inv)
 	case "dispute":
 		if text == "" {
 			return a.answer(ctx, []string{say(pressInstead, "This is wrong")}, a.button(actDispute, name(&inv), "This is wrong"))

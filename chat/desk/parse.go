@@ -26,7 +26,7 @@ var verbs = map[string]string{
 	"diagnose": "diagnose", "help": "help", "?": "help", "status": "status", "list": "list", "cancel": "cancel", "stop": "cancel",
 	"rerun": "rerun", "re-run": "rerun", "again": "rerun", "mute": "mute", "own": "own", "ping": "ping", "why": "why", "why?": "why",
 	"close": "close", "dispute": "dispute", "wrong": "dispute", "logs": "logs", "explain": "explain",
-	"watch": "watch", "digest": "digest", "setup": "setup", "unmute": "unmute", "storage": "storage", "fixed": "fixed", "fixes": "fixes", "work": "work", "isolate": "isolate", "postmortem": "postmortem", "post-mortem": "postmortem",
+	"watch": "watch", "digest": "digest", "setup": "setup", "unmute": "unmute", "storage": "storage", "fixed": "fixed", "fixes": "fixes", "work": "work", "isolate": "isolate", "repro": "repro", "postmortem": "postmortem", "post-mortem": "postmortem",
 }
 
 // jobName announces that the name of a job follows, and not an investigation.

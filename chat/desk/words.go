@@ -75,6 +75,8 @@ const (
 	isolateOutcome  situation = "isolate-outcome"   // what was typed
 	isolateJobOpen  situation = "isolate-job-open"  // job, test
 	isolateNoted    situation = "isolate-noted"     // tests and outcomes
+	reproMade       situation = "repro"             // investigation
+	reproNone       situation = "repro-none"        // why, what to do instead
 	submitBegun     situation = "submit-begun"      // test, name of the job
 	submitRefused   situation = "submit-refused"    // test, reason
 	workShown       situation = "work-shown"        // investigation
@@ -296,6 +298,8 @@ var texts = map[situation]string{
 	isolateNoTest:   "There is no test %s in this search.",
 	isolateOutcome:  "I can't read %s. Write `1a=pass`, `1a=fail` or `1a=void`, or the number of the job that ran the test.",
 	isolateJobOpen:  "I can't tell yet how job %s ended. Write `%s=pass` or `fail` yourself.",
+	reproMade:       "The script is in the thread of %s.",
+	reproNone:       "%s. %s",
 	submitBegun:     "Submitting test %s as job `%s`. I'll note its outcome when it ends.",
 	submitRefused:   "I can't submit test %s: %s.",
 	isolateNoted:    "Noted: %s. Once every test of the round has a result, I'll post in the thread what to run next.",

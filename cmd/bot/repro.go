@@ -15,6 +15,7 @@ import (
 	"faultline/fetch"
 	"faultline/incident"
 	"faultline/messages/repro"
+	probes "faultline/probe"
 )
 
 func newReproCommand(e env) *cobra.Command {
@@ -25,7 +26,9 @@ func newReproCommand(e env) *cobra.Command {
 Writes a torchrun program that reproduces the kind of fault the verdict suspects: the same collective and data type
 in the same group layout, on a few ranks with tiny tensors. It works for collective-mismatch, rank-stalled,
 rank-busy, lone-waiter and uneven-data; for collective-hang and gpu-hang the program has no bug and only repeats the
-collective, to test the machines. PATH is the logs, as for "bot diagnose"; or use an existing report (--report).
+collective, to test the machines. Where testing one component tells the machine from the program (memory for gpu-oom,
+compute for slow ranks and losses that are not finite, data for loaders and storage, communication for slow or broken
+links), it writes the program of bot probe instead. PATH is the logs, as for "bot diagnose"; or use an existing report (--report).
 
 Examples:
   bot repro logs-4242/ --out repro.py
@@ -73,6 +76,9 @@ func (c *reproduction) do(ctx context.Context, e env, paths []string) (int, erro
 	}
 	s, err := repro.Make(r, repro.Options{CPU: c.cpu, Mechanism: c.mechanism})
 	var unsuitable *repro.UnsuitableError
+	if errors.As(err, &unsuitable) && unsuitable.Component != "" {
+		return c.component(e, r, unsuitable.Component)
+	}
 	if errors.As(err, &unsuitable) {
 		return exitInconclusive, err
 	}
@@ -90,6 +96,26 @@ func (c *reproduction) do(ctx context.Context, e env, paths []string) (int, erro
 		return exitUnreadable, err
 	}
 	c.explain(e.err, r, s)
+	return exitOK, nil
+}
+
+// component writes the program that tests one component, where no script of collectives shows the fault.
+func (c *reproduction) component(e env, r *incident.Report, component string) (int, error) {
+	write := func(w io.Writer) error {
+		_, err := w.Write(probes.Script)
+		return err
+	}
+	name := c.out
+	if name == "" {
+		name = "probe.py"
+		if err := write(e.out); err != nil {
+			return exitUnreadable, err
+		}
+	} else if err := writeFile(name, write); err != nil {
+		return exitUnreadable, err
+	}
+	fmt.Fprintf(e.err, "No script reproduces %s itself. This one tests %s alone, on every rank. %s\nRun: srun --ntasks-per-node=N --gpus-per-node=N python3 %s %s > result.txt; bot probe result.txt\n",
+		r.Verdict.Mechanism, component, probes.Means(component), name, component)
 	return exitOK, nil
 }
 

@@ -49,9 +49,10 @@ func TestReproTakesAReportAsWellAsItsLogs(t *testing.T) {
 }
 
 func TestReproSaysWhenThereIsNothingToShow(t *testing.T) {
-	logs := collectiveJob(t, "gpu-oom")
+	call(t, "", "repro", collectiveJob(t, "gpu-oom")).want(t, exitOK, "No script reproduces gpu-oom itself. This one tests memory alone", "python3 probe.py memory > result.txt", "def memory(args):")
+	logs := collectiveJob(t, "host-oom")
 	r := call(t, "", "repro", logs)
-	r.want(t, exitInconclusive, "gpu-oom", "Instead: ")
+	r.want(t, exitInconclusive, "host-oom", "Instead: ")
 	if r.out != "" {
 		t.Errorf("a script all the same:\n%s", r.out)
 	}

@@ -162,7 +162,7 @@ var worked = play{"worked", nil, func(m *mortal) {
 	m.sees(slack.Training, "report.json")
 	m.rests()
 	id := m.ask("SELECT id FROM investigation ORDER BY opened DESC LIMIT 1")
-	for _, what := range []string{"w1 nobody watched the memory", "add Alert on memory", "a1 me 2026-01-02"} {
+	for _, what := range []string{"w3 nobody watched the memory", "add Alert on memory", "a1 me 2026-01-02"} {
 		m.diagnose(slack.Bob, slack.Training, "work "+id+" "+what)
 		m.rests()
 	}

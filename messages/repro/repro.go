@@ -42,7 +42,11 @@ type Script struct {
 }
 
 // UnsuitableError says that no script shows what the report suspects, and what to do instead.
-type UnsuitableError struct{ Suspected, Instead string }
+type UnsuitableError struct {
+	Suspected, Instead string
+	// Component is what can be tested alone to tell the machine from the program; "" where nothing can.
+	Component string
+}
 
 func (e *UnsuitableError) Error() string { return e.Suspected + ". " + e.Instead }
 
@@ -102,6 +106,9 @@ func choose(r *incident.Report, wanted string) (string, error) {
 	if v.Status == incident.NoFailure {
 		e.Suspected = "Nothing failed here"
 	}
+	if v.Status != incident.NoFailure {
+		e.Component = alone(suspected)
+	}
 	e.Instead = "Run bot diagnose for what to do next."
 	for _, rec := range r.Recommendations {
 		if rec.When == "now" && rec.Text != "" {
@@ -110,6 +117,16 @@ func choose(r *incident.Report, wanted string) (string, error) {
 		}
 	}
 	return "", e
+}
+
+// alone is the component of the first suspect that has one.
+func alone(suspected []string) string {
+	for _, slug := range suspected {
+		if m, ok := knowledge.MechanismBySlug(knowledge.Slug(slug)); ok && m.Alone != "" {
+			return m.Alone
+		}
+	}
+	return ""
 }
 
 // nodes are the names of the suspected nodes, as far as they are names.
