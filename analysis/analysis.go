@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"sort"
@@ -287,6 +288,7 @@ func opinion(ctx context.Context, in Input, obs *worker.Observations, handed res
 	if err != nil {
 		return nil, err
 	}
+	maps.Copy(steps, facts.Restated)
 	r.Figures = figures.Of(facts, steps)
 	if r.Course != nil {
 		figures.Fill(r.Course, facts, steps)
@@ -298,6 +300,7 @@ func opinion(ctx context.Context, in Input, obs *worker.Observations, handed res
 	if err != nil {
 		return nil, err
 	}
+	maps.Copy(lines, facts.Restated)
 	if t := triage.Look(facts, r, *in.Moment, in.Sources, lines); t.State != incident.StateEnded {
 		r.Triage = t
 	}

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 
 	"faultline/analysis/aislog"
 	"faultline/analysis/artifact/accounting"
+	"faultline/analysis/line"
 	"faultline/analysis/scan"
 	"faultline/analysis/worker"
 	"faultline/incident"
@@ -19,6 +21,28 @@ const lookedAt = 4 << 20
 // Beside says by its start that a file is evidence beside logs.
 func Beside(start []byte) bool {
 	return slices.ContainsFunc(evidenceKinds, func(k evidenceKind) bool { return k.recognise(start) })
+}
+
+// Records says by its start that a file holds records which a run writes of itself: its first lines are objects in JSON that state a time, a
+// message or a step.
+func Records(start []byte) bool {
+	var u line.Unwrapper
+	n := 0
+	for l := range bytes.Lines(start) {
+		text := bytes.TrimSpace(l)
+		if whole := len(text) > 1 && text[0] == '{' && text[len(text)-1] == '}'; !whole {
+			return n > 0 && !bytes.HasSuffix(l, []byte("\n")) && len(text) > 0 && text[0] == '{'
+		}
+		e, logged := u.Unwrap(text)
+		if !logged && e.Stamp.Kind == line.NoStamp && !worker.NamesStep(text) {
+			return false
+		}
+		const enough = 3
+		if n++; n == enough {
+			return true
+		}
+	}
+	return n > 0
 }
 
 // DaemonLog says that a file is the log of a storage daemon.

@@ -313,7 +313,7 @@ func (u *unpacking) entry(name string, r io.Reader) error {
 		os.Remove(dst)
 		return err
 	}
-	if !u.opts.anyName && otherKind(clean) && !u.evidence(dst) {
+	if !u.opts.anyName && otherKind(clean) && !u.besides(dst, u.opts.Beside) {
 		os.Remove(dst)
 		u.spooled -= n
 		u.skip("not a log, judging by its name", path.Join(u.prefix, clean))

@@ -73,16 +73,16 @@ func (g *gatherer) startOf(p string) (zip bool, start []byte, err error) {
 	return false, b, nil
 }
 
-// evidence says that a file which is no log by its name is evidence beside logs by its content.
-func (g *gatherer) evidence(p string) bool {
-	if g.opts.Beside == nil || !besideKinds[extension(p)] {
+// besides says that a file which is no log by its name is to be read all the same, by its content.
+func (g *gatherer) besides(p string, read func(start []byte) bool) bool {
+	if read == nil || !besideKinds[extension(p)] {
 		return false
 	}
 	_, start, err := g.startOf(p)
 	if own := workflow.NotOpened(err); own != nil && g.fault == nil {
 		g.fault = own
 	}
-	return err == nil && g.opts.Beside(start)
+	return err == nil && read(start)
 }
 
 // besideKinds are endings of files that are no logs by them, and may be evidence beside logs: what tools print for machines.

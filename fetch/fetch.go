@@ -27,6 +27,9 @@ type LocalOptions struct {
 	// name or is no text. Known is what there is of such, for sentences. The engine knows both.
 	Beside func(start []byte) bool
 	Known  string
+	// Records says the same of records that a run writes of itself. They are taken where a directory holds nothing else to read: beside logs
+	// they repeat them, or are the data that it trains on.
+	Records func(start []byte) bool
 	// Gate opens the files; nil is gate.Typed, for paths of a person's own machine.
 	Gate *gate.Gate
 	// Unpack bounds what one call may unpack; zero means the constants.

@@ -26,6 +26,7 @@ type gatherer struct {
 	problems []Problem
 	fault    error
 	skipped  map[string][]string // reason → names
+	named    []func()            // take files of the directory that are no logs by their names, and may be by their content
 	spooled  int64
 	serial   int
 }
@@ -194,6 +195,7 @@ func (g *gatherer) take(p gate.Place, info fs.FileInfo) {
 // dir walks a directory.
 func (g *gatherer) dir(given string, place gate.Place) {
 	abs, name := place.Path, shown(given)
+	g.named = nil
 	before, problems, files, denied := len(g.found), len(g.problems), 0, false
 	full := errors.New("full")
 	err := g.walk(abs, func(p string, d fs.DirEntry, err error) error {
@@ -230,6 +232,11 @@ func (g *gatherer) dir(given string, place gate.Place) {
 	})
 	if err != nil && !errors.Is(err, full) && g.ctx.Err() == nil {
 		g.unreadable(given, name+cannotBeRead+" to its end", err, "try again, or copy it to a local disk")
+	}
+	if len(g.found) == before { // names tell logs from other files; where no name is a log's, the content does
+		for _, take := range g.named {
+			take()
+		}
 	}
 	if len(g.found) > before || len(g.problems) > problems || denied {
 		return
@@ -280,10 +287,25 @@ func (g *gatherer) entry(place gate.Place, p, rel string, d fs.DirEntry) {
 	case !d.Type().IsRegular():
 		g.skip("not a regular file", rel)
 		return
-	case !g.opts.anyName && otherKind(d.Name()) && !g.evidence(p):
-		g.skip("not a log, judging by its name", rel)
+	case !g.opts.anyName && otherKind(d.Name()) && !g.besides(p, g.opts.Beside):
+		if besideKinds[extension(p)] && g.opts.Records != nil {
+			g.named = append(g.named, func() {
+				if g.besides(p, g.opts.Records) {
+					g.text(place, p, rel, d)
+				}
+			})
+		}
+		g.skip(notByName, rel)
 		return
 	}
+	g.text(place, p, rel, d)
+}
+
+const notByName = "not a log, judging by its name"
+
+// text takes a file that may be a log by its name.
+func (g *gatherer) text(place gate.Place, p, rel string, d fs.DirEntry) {
+	root := place.Path
 	st, err := d.Info()
 	if err == nil && !place.Vouched(st) {
 		err = &gate.Refused{Name: p, Why: gate.Foreign}

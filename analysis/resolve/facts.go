@@ -82,6 +82,8 @@ type Facts struct {
 	Obs *worker.Observations
 	// Said is the text of lines about the store, where it is needed: to be compared with what the store's daemons say.
 	Said map[worker.Pos]string
+	// Restated is the text of lines that say little without their table's headings.
+	Restated map[worker.Pos]string
 	// Stood is where processes stood when somebody took their stacks, ranks first; Listed are lists of processes.
 	Stood  []*Stood
 	Listed []*ListedState

@@ -80,6 +80,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	g.members()
 	f.told(obs)
 	f.progress(obs)
+	f.tabledSteps(in.Handed.Numbers)
 	f.started(obs, in.JobName)
 	f.io(obs)
 	f.failures(obs)

@@ -6,6 +6,7 @@ import (
 
 	"faultline/analysis/artifact/numbers"
 	"faultline/analysis/artifact/trace"
+	"faultline/analysis/worker"
 )
 
 // NumberFile is one table of what the run measured of itself.
@@ -25,6 +26,32 @@ type Tabled struct {
 	// Groups are the ranks that a way of dividing the job puts together, by axis; Placed says that columns of the tables state them.
 	Groups [numbers.Axes][][]int
 	Placed bool
+}
+
+// tabledSteps takes the steps of a run from its tables where no log reports any. What their rows say is restated with the headings.
+func (f *Facts) tabledSteps(all []NumberFile) {
+	if f.Job.Training || f.Run < f.Runs-1 {
+		return
+	}
+	for _, x := range slices.SortedFunc(slices.Values(all), func(a, b NumberFile) int { return cmp.Compare(a.File, b.File) }) {
+		rank := NoRank
+		if id, named := trace.RankOf(x.File); named && !x.Table.Ranked {
+			rank = id
+		}
+		for _, l := range x.Table.Lines {
+			pos := worker.Pos{File: x.File, Line: l.At.Line, Off: l.At.Off, Len: l.At.Len}
+			p, ok := worker.StepIn(pos, []byte(l.Text))
+			if !ok {
+				continue
+			}
+			if f.Restated == nil {
+				f.Restated = map[worker.Pos]string{}
+			}
+			f.Restated[pos] = l.Text
+			f.Progress = append(f.Progress, ProgressPoint{&p, Moment{}, rank})
+		}
+	}
+	f.Job.Training = len(f.Progress) > 0
 }
 
 // tabled puts the tables together. A file whose lines state no rank is of the one in its name.

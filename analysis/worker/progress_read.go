@@ -657,3 +657,24 @@ func hasFold(b []byte, word string) bool {
 	}
 	return true
 }
+
+// NamesStep says that a text names a step with its number.
+func NamesStep(text []byte) bool {
+	for range namedSteps(text) {
+		return true
+	}
+	return false
+}
+
+// StepIn reads a text as the line of a loop of somebody's own that reports a step; false where it is none.
+func StepIn(at Pos, text []byte) (Progress, bool) {
+	s := step{Step: line.Unknown, Total: line.Unknown, Epoch: line.Unknown, Phase: Training}
+	if !readTimedStep(&s, text, nil) && !readGeneric(&s, text, nil) || !generic(&s, text) {
+		return Progress{}, false
+	}
+	if s.StepSeconds == 0 {
+		s.StepSeconds = readTimings(text, false).step
+	}
+	return Progress{At: At{Pos: at}, N: at.Line, Form: "table", Step: s.Step, Total: s.Total, Epoch: s.Epoch, Loss: string(s.Loss), StepSeconds: s.StepSeconds, Phase: s.Phase,
+		Loop: saidRank(text) + 1}, true
+}

@@ -33,8 +33,15 @@ type Table struct {
 	Form   string // csv, jsonl
 	Ranked bool   // each line states a rank; else the file's name may
 	Rows   []Row  // in order of the file
+	Lines  []Line // of a table in CSV, what each says
 	More   int    // rows beyond the bounds
 	Odd    int    // lines that are none of the table
+}
+
+// Line is a row of a table as the object in JSON that says the same: so it is read as other programs write it.
+type Line struct {
+	At   Place
+	Text string
 }
 
 // Row is one value of one line.
@@ -82,9 +89,10 @@ type Place struct {
 }
 
 const (
-	maxRows = 1 << 18
-	maxLine = 64 << 10
-	maxCols = 1024
+	maxRows  = 1 << 18
+	maxLines = 1 << 14
+	maxLine  = 64 << 10
+	maxCols  = 1024
 )
 
 // column is what a heading or a key stands for.
@@ -177,7 +185,8 @@ func Recognise(head []byte) bool {
 		}
 		return ok
 	}
-	names, ok := cells(first)
+	sep := separator(first)
+	names, ok := cells(first, sep)
 	if !ok || len(names) < 2 {
 		return false
 	}
@@ -195,12 +204,20 @@ func Recognise(head []byte) bool {
 	if !whole || len(bytes.TrimSpace(second)) == 0 {
 		return true
 	}
-	values, ok := cells(bytes.TrimSpace(second))
+	values, ok := cells(bytes.Trim(second, " \r\n"), sep)
 	return ok && len(values) == len(names)
 }
 
-// cells divides a line of CSV. Quoted cells lose their quotes; a quote within a cell is doubled.
-func cells(b []byte) ([]string, bool) {
+// separator is what stands between the cells of a table that begins so.
+func separator(heading []byte) byte {
+	if bytes.IndexByte(heading, ',') < 0 {
+		return '\t'
+	}
+	return ','
+}
+
+// cells divides a line of CSV, or of the same with tabs. Quoted cells lose their quotes; a quote within a cell is doubled.
+func cells(b []byte, sep byte) ([]string, bool) {
 	var out []string
 	for {
 		if len(out) >= maxCols {
@@ -227,13 +244,13 @@ func cells(b []byte) ([]string, bool) {
 			if i == len(b) {
 				return out, true
 			}
-			if b[i] != ',' {
+			if b[i] != sep {
 				return nil, false
 			}
 			b = b[i+1:]
 			continue
 		}
-		i := bytes.IndexByte(b, ',')
+		i := bytes.IndexByte(b, sep)
 		if i < 0 {
 			return append(out, string(b)), true
 		}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 )
 
 // ErrOther says that a file is no table of numbers by step.
@@ -19,6 +20,7 @@ func Read(ctx context.Context, r io.Reader) (*Table, error) {
 	in := bufio.NewReaderSize(r, maxLine)
 	var heads []string
 	var cols []column
+	var sep byte
 	off := int64(0)
 	for n := int64(1); ; n++ {
 		if n&0xfff == 0 && ctx.Err() != nil {
@@ -46,7 +48,8 @@ func Read(ctx context.Context, r io.Reader) (*Table, error) {
 			t.Form, heads = "jsonl", []string{}
 			t.object(text, at)
 		case heads == nil:
-			names, ok := cells(text)
+			sep = separator(text)
+			names, ok := cells(text, sep)
 			if !ok {
 				return nil, ErrOther
 			}
@@ -60,12 +63,15 @@ func Read(ctx context.Context, r io.Reader) (*Table, error) {
 		case t.Form == "jsonl":
 			t.object(text, at)
 		default:
-			values, ok := cells(text)
+			values, ok := cells(text, sep)
 			if !ok || len(values) != len(heads) {
 				t.Odd++
 				break
 			}
 			t.row(heads, cols, values, at)
+			if len(t.Lines) < maxLines {
+				t.Lines = append(t.Lines, Line{at, restated(heads, values)})
+			}
 		}
 		if errors.Is(err, io.EOF) {
 			break
@@ -130,6 +136,24 @@ func (t *Table) row(names []string, cols []column, values []string, at Place) {
 		}
 		t.Rows = append(t.Rows, r)
 	}
+}
+
+// restated writes a row as an object, without the cells that are empty.
+func restated(heads, values []string) string {
+	var b strings.Builder
+	for i, v := range values {
+		if v = strings.TrimSpace(v); v == "" {
+			continue
+		}
+		if _, _, number := parsed(v); !number {
+			v = strconv.Quote(v)
+		}
+		if b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Quote(strings.TrimSpace(heads[i])) + ": " + v)
+	}
+	return "{" + b.String() + "}"
 }
 
 // object keeps what matters of a line that is an object. NaN and Infinity, which Python writes bare, are no JSON.
