@@ -36,7 +36,17 @@ type LastGood struct {
 	End         string       `json:"end"` // as the history states it; "" if it does not
 	Differences []Difference `json:"differences"`
 	More        int          `json:"more"` // differences that are not listed
+	Figures     []GoodFigure `json:"figures,omitempty"`
 	Evidence    []Evidence   `json:"evidence"`
+}
+
+// GoodFigure is what the last good run printed again and again, as Figure has it of this run.
+type GoodFigure struct {
+	Name     string     `json:"name"`
+	Unit     string     `json:"unit"`
+	Median   float64    `json:"median"`
+	Spread   float64    `json:"spread"`
+	Evidence []Evidence `json:"evidence"`
 }
 
 // Difference is one thing that is not as it was.

@@ -44,6 +44,9 @@ func (p *Past) LastGood(now Now) *incident.LastGood {
 		return nil
 	}
 	out := &incident.LastGood{Run: r.ID, End: r.End, Evidence: []incident.Evidence{r.quote("completed", "name")}}
+	for _, f := range r.Figures {
+		out.Figures = append(out.Figures, incident.GoodFigure{Name: f.Name, Unit: f.Unit, Median: f.Median, Spread: f.Spread, Evidence: []incident.Evidence{r.quote("figures")}})
+	}
 	was, is := r.Record, Record{Job: p.Job, Nodes: p.Nodes, WorldSize: p.This.WorldSize, Framework: p.This.Framework, Versions: values(now.Versions), Arguments: values(now.Arguments)}
 	if !slices.Contains(p.near, r) {
 		was.Nodes = nil

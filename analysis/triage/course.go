@@ -334,7 +334,7 @@ func (l *look) save() {
 		text = join(text, count(int(p.Step-step), "step")+" would be lost"+l.hours(ago))
 	}
 	const slack = 300.0 // seconds: saves take their time
-	if usual := l.between(); timed && usual > 0 && ago > 2*usual+slack {
+	if usual, stride := l.between(); timed && usual > 0 && ago > 2*usual+slack && l.due(step, stride) {
 		level, text = incident.TriageWarning, join(text, "one expected every "+span(usual))
 	}
 	l.valued(l.sign(incident.SignSave, level, text, &done.At), ago, 0, "s")
@@ -395,22 +395,38 @@ func (l *look) written(at worker.At) resolve.Moment {
 	return l.f.NotBefore(at)
 }
 
-// between is the usual time between two saves that ended; 0 where too few are known.
-func (l *look) between() float64 {
+// between is the usual time between two saves that ended, and how many steps lie there; 0 where too few are known.
+func (l *look) between() (seconds float64, steps int64) {
 	const fewest = 3
-	var gaps []float64
+	var gaps, strides []float64
 	var before resolve.Moment
+	last := int64(-1)
 	for i := range l.f.Saves {
 		c := &l.f.Saves[i]
-		if m := l.written(c.At); c.Kind == worker.SaveDone && m.Valid {
-			if before.Valid && m.T > before.T+1 {
-				gaps = append(gaps, m.T-before.T)
-			}
-			before = m
+		m := l.written(c.At)
+		if c.Kind != worker.SaveDone || !m.Valid {
+			continue
 		}
+		step := c.Step
+		if step < 0 {
+			step = l.above(c.At)
+		}
+		if before.Valid && m.T > before.T+1 {
+			gaps = append(gaps, m.T-before.T)
+			if last >= 0 && step > last {
+				strides = append(strides, float64(step-last))
+			}
+		}
+		before, last = m, step
 	}
 	if len(gaps) < fewest {
-		return 0
+		return 0, 0
 	}
-	return figures.Median(gaps)
+	return figures.Median(gaps), int64(figures.Median(strides))
+}
+
+// due says that the next save should be there by the steps since the last one: a job that evaluates for long saves no later for that.
+func (l *look) due(saved, stride int64) bool {
+	p := l.last()
+	return p == nil || p.Step < 0 || saved < 0 || stride == 0 || p.Step-saved > 2*stride
 }

@@ -41,6 +41,7 @@ func Look(f *resolve.Facts, r *incident.Report, at Moment, sources []incident.So
 	l.voices()
 	l.failure()
 	l.waiting()
+	l.lastGood()
 	l.conclude()
 	return l.t
 }

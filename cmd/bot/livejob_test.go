@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -44,6 +45,10 @@ type life struct {
 	mute      int // second from which on rank 2 prints nothing
 	hangs     int // second of the last step of the others
 	dies      int // second at which rank 1 raises an error
+	// How many seconds its pauses take, where that is not what is usual; first is before the first step.
+	first, save, evals int
+	stops              []int // steps behind which it stands still for so long, and no line says why
+	stop               int
 }
 
 var lives = map[string]life{
@@ -94,7 +99,7 @@ func (w *liveWriter) open(dir string) error {
 		w.files = append(w.files, f)
 		w.say(rank, w.form.start(liveAt(0), rank))
 	}
-	w.next = liveFirst
+	w.next = float64(max(liveFirst, w.life.first))
 	return nil
 }
 
@@ -163,9 +168,12 @@ func (w *liveWriter) step(at float64) {
 	}
 	t.Least = float64(liveSteps-t.Step) * seconds
 	w.next = at + seconds
+	if slices.Contains(l.stops, t.Step) {
+		w.next += float64(l.stop)
+	}
 	if l.saves && t.Step%liveSave == 0 && w.form.saving != nil {
 		w.say(0, w.form.saving(liveAt(at), t.Step))
-		w.pause(liveSaves, func(end float64) {
+		w.pause(max(liveSaves, l.save), func(end float64) {
 			w.say(0, w.form.saved(liveAt(end), t.Step))
 			t.Saved, t.SavedAt = t.Step, end
 		})
@@ -175,12 +183,12 @@ func (w *liveWriter) step(at float64) {
 			w.say(0, w.form.eval(liveAt(begin), t.Step))
 			t.Evaluating = true
 		})
-		w.pause(liveEvals, func(float64) { t.Evaluating = false })
+		w.pause(max(liveEvals, l.evals), func(float64) { t.Evaluating = false })
 	}
 }
 
-func (w *liveWriter) pause(seconds float64, over func(end float64)) {
-	w.next += seconds
+func (w *liveWriter) pause(seconds int, over func(end float64)) {
+	w.next += float64(seconds)
 	w.ends, w.pauses = append(w.ends, w.next), append(w.pauses, over)
 }
 

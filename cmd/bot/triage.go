@@ -25,6 +25,7 @@ Examples:
   bot triage logs-4242/
   bot triage --config faultline.yaml --job 4242 --cluster west
   bot triage --json logs-4242/
+  bot triage --history history.jsonl logs-4242/
   bot triage --now 2025-06-03T17:50:00 logs-4242/
 
 If the logs include the end of the job, it shows the first screen of "bot diagnose" instead.
@@ -43,6 +44,7 @@ Exit code: 0 = no findings, or notes only; 3 = at least one warning or critical 
 	fs.StringVar(&d.nodes, "nodes", "", "the job's nodes in SLURM format (`HOSTLIST`)\ne.g. --nodes 'node[01-16]'")
 	fs.StringVar(&d.jobZone, "job-zone", "", "time `ZONE` of the job's machines, if its logs don't show it\ne.g. --job-zone America/Los_Angeles")
 	fs.IntVar(&d.worldSize, "world-size", 0, "the job's number of ranks, `N`, if its logs don't show it\ne.g. --world-size 128")
+	fs.StringVar(&d.history, "history", "", "compare with the last good run of this name in `FILE` (docs/history.md)\ne.g. --history history.jsonl")
 	fs.StringVar(&now, "now", "", "use this `TIME` instead of now; without a zone, by the logs' own clock\ne.g. --now 2025-06-03T17:50:00")
 	fs.BoolVar(&asJSON, "json", false, "print JSON\ne.g. --json")
 	cmd.RunE = e.does(func(ctx context.Context, e env, paths []string) (int, error) {
@@ -94,6 +96,9 @@ func (d *diagnosis) triage(ctx context.Context, e env, paths []string, at triage
 	set, err := d.bring(ctx, e, cfg, paths, dir, &in)
 	if err != nil {
 		return exitUnreadable, err
+	}
+	if in.History, err = earlierRuns(d.history); err != nil {
+		return exitUsage, err
 	}
 	in.Sources, in.Moment = set.Sources, &at
 	r, err := d.judged(ctx, e, log, in, len(paths) == 0, set.Warnings)

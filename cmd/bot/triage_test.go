@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -399,4 +400,35 @@ func triageOf(t *testing.T, dir string, stamped bool, at time.Time) (*incident.T
 		t.Fatalf("exit %d, %v: %s\n%s", code, err, errs.String(), out.String())
 	}
 	return got.Triage, got.Verdict
+}
+
+// A job that is as slow as it was from its first step on is slow all the same, where the last good run of its name was faster.
+func TestTheLastGoodRunIsABaseline(t *testing.T) {
+	for _, tt := range []struct {
+		good  float64 // seconds of its steps
+		level string
+		words string
+	}{{2.0, incident.TriageNone, "2.00 s in the last good run, west/4241/0"}, {1.5, incident.TriageNote, "1.50 s in the last good run, west/4241/0, so slow from its start"}} {
+		dir := t.TempDir()
+		w := &liveWriter{form: liveForms["own"]}
+		if err := w.open(dir); err != nil {
+			t.Fatal(err)
+		}
+		w.until(600)
+		write(t, filepath.Join(dir, "environment.txt"), "SLURM_JOB_NAME=nightly\n")
+		past := write(t, filepath.Join(t.TempDir(), "past.jsonl"), fmt.Sprintf(`{"schema": "faultline.history/v1", "id": "west/4241/0", "cluster": "west", "job": "4241", "name": "nightly", "completed": true, "start": "2025-06-02T10:00:00", `+
+			`"figures": [{"name": "step-time", "unit": "s", "n": 400, "median": %g, "spread": 0.01, "first": %[1]g, "last": %[1]g}, {"name": "throughput", "unit": "tokens/s", "n": 400, "median": %g, "spread": 100, "first": 1, "last": 1}]}`+"\n", tt.good, 142000/tt.good))
+		got := call(t, "", "triage", "--json", "--world-size", "8", "--history", past, "--now", liveAt(600).Format(wallTime), dir)
+		var r struct{ Triage *incident.Triage }
+		if err := json.Unmarshal([]byte(got.out), &r); err != nil || r.Triage == nil {
+			t.Fatalf("%v: %s", err, got.out)
+		}
+		s := sign(t, r.Triage, incident.SignStepTime)
+		if s.Level != tt.level || !strings.HasSuffix(s.Text, tt.words) || !strings.HasPrefix(s.Evidence[len(s.Evidence)-1].File, "past") {
+			t.Errorf("%+v", s)
+		}
+		if s := sign(t, r.Triage, incident.SignThroughput); s.Level != tt.level {
+			t.Errorf("%+v", s)
+		}
+	}
 }
