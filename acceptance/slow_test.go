@@ -13,6 +13,7 @@ import (
 	"faultline/analysis"
 	"faultline/incident"
 	"faultline/messages"
+	"faultline/simulate"
 	"faultline/simulate/slow"
 )
 
@@ -198,5 +199,24 @@ func TestTwoSuspectsOfASlowJobAreNotChosenBetween(t *testing.T) {
 	slices.Sort(got)
 	if !slices.Equal(got, []string{"slow-communication", "slow-rank"}) || len(r.Verdict.Root.Nodes)+len(r.Action.ExcludeNodes) > 0 {
 		t.Errorf("said %v of %v, without %v: %s", got, r.Verdict.Root.Nodes, r.Action.ExcludeNodes, r.Verdict.Why)
+	}
+}
+
+// What the tests reach is set beside what the ports of the nodes carry, where a tool states their rate.
+func TestASlowLinkIsSetBesideWhatItsPortsCarry(t *testing.T) {
+	t.Parallel()
+	c, err := slow.Play(slow.PostMortem(slow.Tests))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ports strings.Builder
+	for i := range 8 {
+		fmt.Fprintf(&ports, "node-09: CA 'mlx5_%d'\nnode-09: \tCA type: MT4123\nnode-09: \tNumber of ports: 1\nnode-09: \tPort 1:\nnode-09: \t\tState: Active\nnode-09: \t\tPhysical state: LinkUp\n"+
+			"node-09: \t\tRate: 200\nnode-09: \t\tBase lid: %d\nnode-09: \t\tLink layer: InfiniBand\n", i, 31+i)
+	}
+	c.Evidence = append(c.Evidence, simulate.File{Name: "ibstat.txt", Data: []byte(ports.String())})
+	r := slowReport(t, c)
+	if want := "8 × InfiniBand HDR carry 200 GB/s"; !strings.Contains(r.Verdict.Why, want) {
+		t.Errorf("%q does not say %q", r.Verdict.Why, want)
 	}
 }

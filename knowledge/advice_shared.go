@@ -66,3 +66,8 @@ var (
 	adviceAISCluster    = Advice{"Check whether AIStore's targets and proxies are up, and how loaded they are.", "ais show cluster; ais show performance"}
 	adviceNaNSource     = Advice{"Find the operation that produced the first NaN gradient with torch.autograd.set_detect_anomaly(True).", ""}
 )
+
+// FindOnset is what to do about a slowdown of which no line tells when it began.
+func FindOnset() Advice {
+	return Advice{"Find out when it began and what changed then: a checkpoint, an evaluation, a new node, a neighboring job.", "sacct -a -X -S now-1day -E now -N {nodes} -o JobID,Start,End,NodeList"}
+}

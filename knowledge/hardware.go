@@ -46,6 +46,16 @@ func LinkByName(name string) (Link, bool) {
 	return Link{}, false
 }
 
+// LinkByRate finds the generation of InfiniBand by a port's rate in Gbit/s.
+func LinkByRate(gbits float64) (Link, bool) {
+	const bits = 8
+	i := slices.IndexFunc(links, func(l Link) bool { return strings.HasPrefix(l.Name, "InfiniBand ") && l.GBps == gbits/bits })
+	if i < 0 {
+		return Link{}, false
+	}
+	return links[i], true
+}
+
 // Text says what the link can carry, and what a test of it should show.
 func (l *Link) Text() string {
 	return fmt.Sprintf("It carries at most %g GB/s in each direction (%s). A test with large messages that reaches less than two thirds of that is worth a look; compare it with other nodes first.", l.GBps, l.Of)

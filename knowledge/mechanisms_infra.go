@@ -168,7 +168,7 @@ var performanceMechanisms = []Mechanism{
 		Meaning: "Steps take longer than earlier in the same run, while the loss still improves. " +
 			"The usual reasons are the network, heat, data, checkpoints, and other jobs on shared machines.",
 		Now: []Advice{
-			{"Find out when it began and what changed then: a checkpoint, an evaluation, a new node, a neighboring job.", "sacct -a -X -S now-1day -E now -N {nodes} -o JobID,Start,End,NodeList"},
+			FindOnset(),
 			adviceFabricTest,
 		},
 		Structural: []Advice{{"Alert when the mean step time over the last hundred steps is more than 10% above its baseline.", ""}},

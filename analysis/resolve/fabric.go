@@ -411,3 +411,26 @@ func distinctTimes(s []sample) bool {
 func byTime(x, y sample) int {
 	return cmp.Or(cmp.Compare(x.r.At.Unix, y.r.At.Unix), cmp.Compare(x.file, y.file), cmp.Compare(x.seq, y.seq))
 }
+
+// Carried are the InfiniBand ports of one node that are up, all of one rate, and what they carry together in one direction, in GB/s. There are
+// none where no tool states the rate.
+func (f *Facts) Carried(node string) (ports []FabricPort, gbps float64) {
+	if f.Fabric == nil {
+		return nil, 0
+	}
+	const bits = 8
+	seen := map[string]bool{}
+	for _, p := range f.Fabric.Ports {
+		name := fmt.Sprintf("%s/%d", p.Device, p.Where.Port)
+		up := strings.EqualFold(p.State.Word, "active") && p.Layer != "Ethernet"
+		if ShortHost(p.Node) != ShortHost(node) || !up || !p.Rate.Stated() || seen[name] {
+			continue
+		}
+		if len(ports) > 0 && ports[0].Rate.Value != p.Rate.Value {
+			return nil, 0 // of another network
+		}
+		seen[name] = true
+		ports, gbps = append(ports, p), gbps+p.Rate.Value/bits
+	}
+	return ports, gbps
+}

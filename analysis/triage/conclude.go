@@ -93,6 +93,9 @@ func (l *look) summary(first *incident.TriageSign) {
 // localised says that the report knows what the steps became slower by: then its first advice is closer than to look everywhere.
 func (l *look) localised(first *incident.TriageSign) bool {
 	v, a := &l.r.Verdict, &l.r.Action
+	if knowledge.Slug(v.Mechanism).Is(knowledge.OfPace) {
+		return false // that it became slower is all that is known
+	}
 	if first == nil || !costly[first.Name] || v.Origin != knowledge.Performance || len(v.Candidates) != 1 {
 		return false
 	}

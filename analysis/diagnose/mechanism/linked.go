@@ -40,7 +40,9 @@ func linkAt(f *resolve.Facts) links {
 	}
 	for _, c := range f.CompareTests() {
 		if len(c.Slow) > 0 {
-			add(comparedTests(&c))
+			b, clear := comparedTests(&c)
+			b.ceiling(f, &c)
+			add(b, clear)
 		}
 	}
 	if compared, _, who := f.AgainstBaseline(); len(compared) > 0 && compared[0].Slow && len(at.benches) == 0 {
@@ -58,6 +60,27 @@ func comparedTests(c *resolve.Comparison) (bench, bool) {
 	return bench{c.Culprit, fmt.Sprintf("nccl-tests reach %.3g GB/s with %s; the best run reaches %.3g GB/s", worst.Bus, few(worst.Hosts, 3), c.Best.Bus),
 		finding(fmt.Sprintf("%s at %d bytes: bus bandwidth %.4g GB/s with %s, %.4g GB/s with %s", c.Collective, c.Size, worst.Bus, few(worst.Hosts, 3), c.Best.Bus, few(c.Best.Hosts, 3)),
 			MeasuredEvidence(&worst), MeasuredEvidence(&c.Best))}, clear
+}
+
+// ceiling adds what the ports of a tested node carry, as a tool states their rate: even the best run may be far below.
+func (b *bench) ceiling(f *resolve.Facts, c *resolve.Comparison) {
+	if c.Hosts < 2 { // within a node nothing goes through them
+		return
+	}
+	for _, host := range slices.Concat(c.Slow[len(c.Slow)-1].Hosts, c.Best.Hosts) {
+		ports, most := f.Carried(host)
+		if len(ports) == 0 || most < c.Best.Bus {
+			continue
+		}
+		rate := &ports[0].Rate
+		kind := fmt.Sprintf("ports of %s Gb/s", rate.Literal)
+		if l, ok := knowledge.LinkByRate(rate.Value); ok {
+			kind = "× " + l.Name
+		}
+		b.why += fmt.Sprintf("; %d %s carry %.4g GB/s", len(ports), kind, most)
+		b.finding.Evidence = append(b.finding.Evidence, QuotePlace(ports[0].File, rate.Place, &incident.Predicate{Literals: []string{rate.Literal}}))
+		return
+	}
 }
 
 func againstBaseline(a *resolve.Against, who resolve.Culprit) bench {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"faultline/analysis/artifact/gpustate"
 	"faultline/analysis/resolve"
@@ -66,6 +67,7 @@ func regression(s *Scene) *Proposal {
 	case d.phases:
 		p.Why += "; the timed phases don't explain it"
 	}
+	d.changed(f, p)
 	if !d.phases || !d.Across {
 		p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.SlowRank), Why: "one slow GPU slows every rank in a synchronous job; no line gives per-rank times"}}
 	}
@@ -73,6 +75,27 @@ func regression(s *Scene) *Proposal {
 		p.Suspects = append([]incident.Suspect{{Mechanism: string(knowledge.ThermalPower), Why: why}}, p.Suspects...)
 	}
 	return p
+}
+
+// changed advises to look at what else changed when it began: the moment is known, and nothing in the logs explains it.
+func (s *slowing) changed(f *resolve.Facts, p *Proposal) {
+	if s.Gradual {
+		return // it began nowhere
+	}
+	p.Moot = append(p.Moot, knowledge.FindOnset().Text)
+	onset := s.Began()
+	when := strings.TrimSpace(orHere(s.Onset))
+	if at := onsetClock(f, &s.Slowdown); at != "" {
+		when = at + ", " + when
+	}
+	a := knowledge.Advice{Text: "See what changed at " + when + ": a checkpoint, an evaluation, a new node, a neighboring job."}
+	const around = 600 // seconds
+	from, to := onset, onset
+	from.T, to.T = onset.T-around, onset.T+around
+	if begin, end := f.Format(from), f.Format(to); begin != nil && f.YearProven {
+		a.Command = fmt.Sprintf("sacct -a -X -S %s -E %s -N {nodes} -o JobID,Start,End,NodeList", *begin, *end)
+	}
+	p.Now = append(p.Now, a)
 }
 
 // hotGPU says which GPU a tool found slowed down for heat, for want of power or by its hardware; "" where none was.
