@@ -48,7 +48,7 @@ var softwareMechanisms = []Mechanism{
 		Meaning: "The program rejected its configuration at startup: an argument, a missing key or path, or sizes that don't divide the world size. " +
 			"All ranks fail the same way, and no training is lost.",
 		Now: []Advice{
-			{"Fix what the message points to, and test the start-up on the smallest allocation that shows the error.", ""},
+			{"Fix what the message points to, and test startup on the smallest allocation that shows the error.", ""},
 			{"Check that the product of tensor, pipeline, context and data parallel sizes equals the world size.", "scontrol show job {job} | grep -E 'NumNodes|NumTasks|TRES'"},
 		},
 		Structural: []Advice{{"Validate the configuration before requesting the allocation (a dry run on the login node).", ""}},

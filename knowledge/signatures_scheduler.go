@@ -309,7 +309,7 @@ var schedulerSignatures = []Signature{
 		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"ob credential"}, Pattern: `(?:Job credential expired|Invalid job credential|Job credential revoked)`,
-		Meaning: "A node rejected SLURM's credential: its clock is off, or the node was slow.",
+		Meaning: "A node rejected SLURM's credential because its clock is off or it was slow.",
 		Do:      []Advice{{"Resubmit. If it happens again, have the nodes' clocks compared with that of SLURM's controller.", "date +%s.%N; clush -w {nodes} date +%s.%N"}},
 		Source:  "SLURM src/common/slurm_errno.c",
 		Example: "srun: error: Task launch for StepId=5.0 failed on node node03: Job credential expired",

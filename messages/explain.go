@@ -156,7 +156,7 @@ func settings(e explain.Entry) []setting {
 		collect = knowledge.CollectFor(e.Mechanism)
 	}
 	for _, s := range knowledge.Settings(collect) {
-		out = append(out, setting{s.Name + "=" + s.Value, s.Meaning, s.Cost})
+		out = append(out, setting{s.Name + "=" + s.Value, capital(strings.TrimPrefix(s.Meaning, s.Value+" ")), s.Cost})
 	}
 	return out
 }
@@ -344,7 +344,7 @@ func OpenText(a explain.Answer) string {
 	if !a.Open {
 		return ""
 	}
-	return fmt.Sprintf("Can't tell from this alone: %s print it. Paste the whole line.", count(len(a.Entries)+a.More, "failure"))
+	return fmt.Sprintf("Can't tell from this alone: %s print this. Paste the whole line.", count(len(a.Entries)+a.More, "failure"))
 }
 
 // Sounds says how bad a text sounds of which nothing is known, and why; "" where it does not sound bad.

@@ -301,7 +301,7 @@ func unplaced(v incident.Verdict) string {
 	case where(v.Root) != "":
 		return ""
 	case len(v.Root.Frontier) == 1:
-		return capital(rankText(v.Root.Frontier)) + " is possible but not proven."
+		return "Possibly " + rankText(v.Root.Frontier) + "; not proven."
 	case len(v.Root.Frontier) > 0:
 		return "One of " + rankText(v.Root.Frontier) + "; can't tell which."
 	case v.Root.Named != "":

@@ -169,9 +169,9 @@ func proofOf(e incident.Evidence) proof {
 	case incident.KindSet:
 		key := ""
 		if e.Capture != nil {
-			key = strings.TrimLeft(flat(e.Capture.Key+e.Capture.Member), "[(") + " "
+			key = " for " + strings.TrimLeft(flat(e.Capture.Key+e.Capture.Member), "[(")
 		}
-		return proof{Where: "collected", Text: "only " + key + valuesText(e.Values) + " in lines with " + predicateText(e.Predicate) + files}
+		return proof{Where: "collected", Text: "only the values " + valuesText(e.Values) + key + " in lines with " + predicateText(e.Predicate) + files}
 	case incident.KindInventory:
 		return proof{Where: "inventory", Text: fmt.Sprintf("%d of %d seen; missing: %s (expected from %s)", len(e.Expected)-len(missing(e)), len(e.Expected), orNone(valuesText(missing(e))), flat(e.From))}
 	case incident.KindRecord:

@@ -132,5 +132,5 @@ func mismatchWords(c *ras.Comm) string {
 		}
 		words = append(words, name+": "+strings.Join(byOp[o], ", "))
 	}
-	return fmt.Sprintf("ranks in a communicator%s had launched different numbers (%s); one snapshot doesn't show that any of them is stuck", sizeOf(c), strings.Join(words, "; "))
+	return fmt.Sprintf("ranks in a communicator%s had launched different numbers of operations (%s); one snapshot doesn't prove that any rank is stuck", sizeOf(c), strings.Join(words, "; "))
 }

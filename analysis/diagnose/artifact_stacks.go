@@ -23,7 +23,7 @@ type standing struct {
 // stacksArtifact says where the ranks stood, the odd ones out first.
 func stacksArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 	a := incident.Artifact{Kind: "stacks", Title: "Process stacks",
-		Limits: "They show one moment. A rank waiting for its GPU or in a collective may be waiting for any other rank. One dump can't tell slow from stuck: take a second one a minute later."}
+		Limits: "They are snapshots of one moment. A rank waiting for its GPU or in a collective may be waiting for any other rank. One dump can't tell slow from stuck: take a second one a minute later."}
 	if len(f.Stood)+len(f.Listed) == 0 {
 		return a, false
 	}

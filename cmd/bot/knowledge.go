@@ -53,9 +53,9 @@ func newKnowledgeCommand(e env) *cobra.Command {
 		Use:   "knowledge check FILE [LOGS...]",
 		Short: "test a site's own knowledge file",
 		Long: `
-Reads a site's own knowledge: its own failures, owners and noise (docs/site-knowledge.md). Each
-example is diagnosed as a line in a small job. LOGS, a directory or files from one job, are diagnosed with and without the
-site's knowledge.
+Reads a site's knowledge file: the failures, owners and noise that only the site knows (docs/site-knowledge.md). Each
+example is diagnosed as a line in a small job. LOGS, a directory or files from one job, are diagnosed with and without
+that knowledge.
 
 Examples:
   bot knowledge check site.yaml

@@ -252,7 +252,7 @@ func stoodAt(slug knowledge.Slug, needs ...incident.Need) func(*Scene) *Proposal
 			p.Why = "their stacks were taken more than once and did not change; none was waiting for another rank"
 		default:
 			p.Summary = fmt.Sprintf("%s kept %s waiting: its stack shows it %s, at %s", who, plural(held, "rank", "ranks"), d.place.Says(), at)
-			p.Why = "the other ranks' stacks are waiting in collectives or for their GPUs; this one was not waiting for another rank"
+			p.Why = "the other ranks' stacks show them waiting in collectives or for their GPUs; this rank was not waiting for another one"
 		}
 		if d.running {
 			p.Why = "the other ranks are waiting for it; but the job made steps to the end of its logs, and one dump of a healthy run can look the same: take a second one a minute later"
@@ -464,7 +464,7 @@ func allInside(s *Scene) *Proposal {
 	p := collective(s, knowledge.CollectiveHang)
 	p.Frontier, p.Rivals, p.Base = nil, []knowledge.Slug{knowledge.GPUHang}, 0.92
 	p.Scope = "all"
-	p.Summary = fmt.Sprintf("the stacks of all %d ranks are waiting in collectives or for their GPUs: no rank is missing", len(waits))
+	p.Summary = fmt.Sprintf("the stacks of all %d ranks show them waiting in collectives or for their GPUs: no rank is missing", len(waits))
 	p.Why = "no rank was doing anything else; the network, NCCL or one GPU is hung, and stacks can't tell which"
 	if !alike {
 		p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch)
