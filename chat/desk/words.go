@@ -417,7 +417,7 @@ var texts = map[situation]string{
 	setupAnyway:    "Saved for this channel. If nothing is found there, I'll look for logs on %s as before. See `%s setup show`.",
 	setupStale:     "That isn't what you tested last. Test it again with `%s setup`.",
 	setupIs:        "On %s: %s, set by %s on %s (UTC); %s.",
-	setupOrder:     "I look there after any path you give and the paths in the job's script, and before those in the configuration. Change it with `%[1]s setup`; remove it with `%[1]s setup clear`.",
+	setupOrder:     "I look there after the paths you give and those in the job's script, but before those in the configuration. Change it with `%[1]s setup`; remove it with `%[1]s setup clear`.",
 	setupNone:      "Nothing is set for this channel. I look at the paths in the job's script and in the configuration. Set one with `%s setup`.",
 	setupCleared:   "Removed for this channel. I'll look for logs on %s as before.",
 	muteWhat:       "Which name? Write `%s mute job-name train-7b`, as `squeue` shows it.",
