@@ -155,7 +155,7 @@ func (w *world) hup() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.poll("the configuration to be read again", func() bool { return strings.Contains(w.logText(), "were read again") })
+	w.poll("the configuration to be read again", func() bool { return strings.Contains(w.logText(), "were reloaded") })
 }
 
 // ready waits until the bot says that it is.
