@@ -39,6 +39,10 @@ func TestFieldExceptionsInUnknownWords(t *testing.T) {
 		own    = "Traceback (most recent call last):\n  File \"/opt/train/train.py\", line 209, in <module>\n    main()\n  File \"/opt/train/model.py\", line 12, in forward\n    return self.mlp(x)\n"
 		loaded = "Traceback (most recent call last):\n  File \"/opt/train/train.py\", line 3, in <module>\n    import model\n  File \"/opt/train/model.py\", line 2, in <module>\n    from layers import Block\n"
 	)
+	record := func(in, final string) string {
+		own := "Traceback (most recent call last):\n" + in + "  File \"/opt/train/train.py\", line 9, in main\n" + in + "    step()\n" + in + final + "\n====\n"
+		return strings.Replace(childFailed("05:20:01", "box7", 3, 3, 1), "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html\n", own, 1)
+	}
 	inBlock := strings.Replace(childFailed("05:20:01", "box7", 3, 3, 1), "<N/A>\n", "/tmp/e.json\n", 1)
 	for _, c := range []fieldCase{
 		{"of the program", one(fieldSteps + own + "LaneFault: lane 3 has no owner\n"), []string{"exception"}, ""},
@@ -46,6 +50,9 @@ func TestFieldExceptionsInUnknownWords(t *testing.T) {
 		{"while a module was imported", one(own + "LaneFault: lane 3 has no owner\n"), []string{"exception"}, ""},
 		{"while another module was imported", one(loaded + "LaneFault: lane 3 has no owner\n"), []string{"exception", "unknown"}, ""},
 		{"a list that a launcher begins below is none", one(fieldSteps + own + inBlock), []string{"exception", "unknown"}, ""},
+		{"a launcher's record of it, moved in by two", one(fieldSteps + record("  ", "ZeroDivisionError: division by zero")), []string{"exception"}, "rank 3, node box7"},
+		{"a launcher's record of it, moved in by four", one(fieldSteps + record("    ", "ZeroDivisionError: division by zero")), []string{"exception"}, "rank 3, node box7"},
+		{"a record without what was raised", one(fieldSteps + record("    ", "")), []string{"exception", "unknown"}, "rank 3, node box7"},
 	} {
 		c.check(t)
 	}

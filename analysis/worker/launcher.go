@@ -42,6 +42,7 @@ type childBlock struct {
 	root    bool
 	emitted bool // the root item was emitted
 	gap     int
+	framed  int // how far in the frames of the worker's own traceback stand; 0 where none was seen
 }
 
 const (
@@ -65,7 +66,7 @@ func readChildFailed(r *reader, rec *record) bool {
 
 func (b *childBlock) clear() {
 	b.item = ChildFailed{Rank: line.Unknown, Local: line.Unknown, Pid: line.Unknown, Root: b.root}
-	b.has = 0
+	b.has, b.framed = 0, 0
 }
 
 var (
@@ -144,9 +145,13 @@ func (b *childBlock) next(r *reader, rec *record) verdict {
 		return ended
 	}
 	if b.item.Traceback == inlineTraceback {
-		// Its final line stands as far in as the field itself; of a chain the first says what began it.
+		// Its final line stands further out than its frames, which launchers move in by two or four; of a chain the first says what began it.
 		m := bytes.TrimLeft(rec.Msg, " ")
-		if _, _, ok := finalLine(m); ok && len(rec.Msg)-len(m) <= 2 {
+		in := len(rec.Msg) - len(m)
+		if _, ok := pyFrame(m); ok && b.framed == 0 {
+			b.framed = in
+		}
+		if _, _, ok := finalLine(m); ok && in < max(b.framed, 3) {
 			b.item.Traceback += " " + clip(m)
 		}
 	}
