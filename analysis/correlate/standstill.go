@@ -2,6 +2,7 @@ package correlate
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"faultline/analysis/aislog"
@@ -138,7 +139,7 @@ func (x *inquiry) stoodStill(all []*trouble) []*trouble {
 			}
 		}
 		for _, s := range x.standstills(d, points) {
-			n := &trouble{mech: knowledge.AISSilentStall, about: x.self(d), from: s.from, to: s.to, still: s, own: true}
+			n := &trouble{mech: knowledge.AISSilentStall, about: x.self(d), from: x.waitedSince(s), to: s.to, still: s, own: true}
 			for _, t := range seen {
 				t.points, n.points = divide(t.points, n.points, s.holds)
 			}
@@ -151,6 +152,18 @@ func (x *inquiry) stoodStill(all []*trouble) []*trouble {
 		}
 	}
 	return slices.DeleteFunc(all, func(t *trouble) bool { return len(t.points) == 0 && t.pointsOnly() })
+}
+
+// waitedSince is when a standstill began, by its last line or by the requests that had waited for longer when it was over.
+func (x *inquiry) waitedSince(s *standstill) float64 {
+	if s.late == nil {
+		return s.from
+	}
+	told, ok := x.wall(s.d, s.late.To)
+	if _, sec := longest(s.late); ok {
+		return min(s.from, told-sec)
+	}
+	return s.from
 }
 
 // pointsOnly says that a trouble rests on records alone.
@@ -210,6 +223,7 @@ func (x *inquiry) hangsAt(d int, c *Client) *unfinished {
 		return nil
 	}
 	told := c.T.T - x.clock.Shift
+	since := told - waitOf(c.Text)
 	var out *unfinished
 	for _, kind := range []string{"get", "put"} {
 		u := x.lastBegun(d, kind, told-asksFor, told+x.clock.Unc)
@@ -217,7 +231,21 @@ func (x *inquiry) hangsAt(d int, c *Client) *unfinished {
 			out = u
 		}
 	}
+	if out != nil {
+		out.from = min(out.from, since)
+	}
 	return out
+}
+
+// waitOf is for how many seconds a client had waited when it told that it timed out: "(read timeout=20)". 0 where it does not say.
+func waitOf(text string) float64 {
+	_, rest, ok := strings.Cut(text, "read timeout=")
+	digits := digitsOf(rest)
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil || float64(n) > asksFor {
+		return 0
+	}
+	return float64(n)
 }
 
 // lastBegun is the first request of a kind that a target took within a time, and has ended none since; nil where there is none.

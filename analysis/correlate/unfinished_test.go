@@ -55,3 +55,29 @@ func TestWhoIsInTroubleComplainsOfOthers(t *testing.T) {
 		}
 	}
 }
+
+// A request had waited since before the line by which it is told: by the client's own words, or by the latency that the daemon counts.
+func TestWhenAWaitBegan(t *testing.T) {
+	for text, want := range map[string]float64{readTimeout: 20, "Read timed out.": 0, "(read timeout=None)": 0, "(read timeout=86400)": 0} {
+		if got := waitOf(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+	for sec, before := range map[float64]float64{45: 120, 200: 260} {
+		x := examined()
+		x.counting()
+		x.slowAt(0, 60, map[string]float64{"put.ns": sec})
+		found := false
+		for _, s := range x.silence(0) {
+			if s.still != nil {
+				found = true
+				if got := float64(at(stall).Unix()) - s.from; got != before {
+					t.Errorf("waited %v s: it began %v s before the stall, not %v", sec, got, before)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("waited %v s: it is not seen", sec)
+		}
+	}
+}
