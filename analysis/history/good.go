@@ -51,7 +51,7 @@ func (p *Past) LastGood(now Now) *incident.LastGood {
 	if !slices.Contains(p.near, r) {
 		was.Nodes = nil
 	}
-	out.Differences = Differences(was, is)
+	out.Differences = p.Rarest(Differences(was, is))
 	if n := len(out.Differences); n > maxDifferences {
 		out.Differences, out.More = out.Differences[:maxDifferences], n-maxDifferences
 	}
@@ -91,6 +91,34 @@ func (p *Past) Before() (Record, bool) {
 		return Record{}, false
 	}
 	return r.Record, true
+}
+
+// enoughRuns is from how many earlier runs of a job on it is told what rarely changes there.
+const enoughRuns = 4
+
+// Rarest puts first what changed least often from one earlier run of the job to the next: a node list changes each time, and an image that did
+// so once is worth a look. The order stays where too few runs are known.
+func (p *Past) Rarest(list []incident.Difference) []incident.Difference {
+	var runs []*Run
+	for _, r := range p.runs {
+		if p.sameName(r) {
+			runs = append(runs, r)
+		}
+	}
+	if len(runs) < enoughRuns {
+		return list
+	}
+	runs = newest(runs)
+	changes := map[[2]string]int{}
+	for i := range len(runs) - 1 {
+		for _, d := range Differences(runs[i+1].Record, runs[i].Record) {
+			changes[[2]string{d.What, d.Name}]++
+		}
+	}
+	slices.SortStableFunc(list, func(a, b incident.Difference) int {
+		return changes[[2]string{a.What, a.Name}] - changes[[2]string{b.What, b.Name}]
+	})
+	return list
 }
 
 func values(list []Value) map[string]string {

@@ -268,3 +268,31 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// What rarely changed between the earlier runs of the job comes first, whatever its kind; of few runs the order stays.
+func TestWhatRarelyChangesComesFirst(t *testing.T) {
+	past := func(runs int) *Past {
+		var text strings.Builder
+		for i := range runs {
+			r := report()
+			r.Job.ID, r.Job.EndTime = ptr(fmt.Sprint(100+i)), ptr(fmt.Sprintf("2026-07-%02dT17:06:02", i+1))
+			r.Coverage.NodesSeen = []string{fmt.Sprintf("node%d", i+1)}
+			r.Job.Arguments = []incident.NameOf{{Name: "lr", Value: "0.1"}, {Name: "seed", Value: fmt.Sprint(i)}}
+			text.WriteString(line(t, r, Who{Cluster: "west"}))
+		}
+		return read(t, text.String()).Past(This{Job: "200", Name: "nightly-70b"})
+	}
+	list := []incident.Difference{{What: NodesAdded}, {What: Version, Name: "torch"}, {What: Argument, Name: "seed"}, {What: Argument, Name: "lr"}}
+	order := func(runs int) (names []string) {
+		for _, d := range past(runs).Rarest(slices.Clone(list)) {
+			names = append(names, d.What+" "+d.Name)
+		}
+		return names
+	}
+	if got, want := order(6), []string{"version torch", "argument lr", "nodes-added ", "argument seed"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := order(3); got[0] != "nodes-added " {
+		t.Errorf("of three runs %q", got)
+	}
+}

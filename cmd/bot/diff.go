@@ -53,36 +53,42 @@ Exit code: 0 = fixed, or no worse; 3 = not fixed, a regression, or undecided; 2 
 		if err != nil {
 			return code, err
 		}
-		before, code, err := runBefore(ctx, e, c, paths[0], after)
+		before, past, code, err := runBefore(ctx, e, c, paths[0], after)
 		if err != nil {
 			return code, err
 		}
-		return compared(e, c, rerun.Compare(redact.Report(before), redact.Report(after)), asJSON)
+		r := rerun.Compare(redact.Report(before), redact.Report(after))
+		if past != nil {
+			r.Differences = past.Rarest(r.Differences)
+		}
+		return compared(e, c, r, asJSON)
 	})
 	return cmd
 }
 
-// runBefore is the run that another is compared with: of logs, a report, or the history of the job.
-func runBefore(ctx context.Context, e env, c common, path string, after *incident.Report) (*incident.Report, int, error) {
+// runBefore is the run that another is compared with: of logs, a report, or the history of the job, which then comes with it.
+func runBefore(ctx context.Context, e env, c common, path string, after *incident.Report) (*incident.Report, *history.Past, int, error) {
 	if !strings.HasSuffix(path, ".jsonl") {
-		return reportOf(ctx, e, c, path)
+		r, code, err := reportOf(ctx, e, c, path)
+		return r, nil, code, err
 	}
 	book, err := readBook(ctx, e, path)
 	if err != nil {
-		return nil, exitUnreadable, err
+		return nil, nil, exitUnreadable, err
 	}
 	this, err := history.Of(after, history.Who{})
 	if err != nil {
-		return nil, exitUnreadable, err
+		return nil, nil, exitUnreadable, err
 	}
 	if this.Name == "" {
-		return nil, exitUnreadable, errors.New("these logs don't show the job's name, so its earlier runs can't be found")
+		return nil, nil, exitUnreadable, errors.New("these logs don't show the job's name, so its earlier runs can't be found")
 	}
-	rec, ok := book.Past(history.This{Job: this.Job, Run: this.Run, Name: this.Name, Start: this.Start}).Before()
+	past := book.Past(history.This{Job: this.Job, Run: this.Run, Name: this.Name, Start: this.Start})
+	rec, ok := past.Before()
 	if !ok {
-		return nil, exitUnreadable, fmt.Errorf("%s has no earlier run of %q", filepath.Base(path), this.Name)
+		return nil, nil, exitUnreadable, fmt.Errorf("%s has no earlier run of %q", filepath.Base(path), this.Name)
 	}
-	return rec.Report(), exitOK, nil
+	return rec.Report(), past, exitOK, nil
 }
 
 // reportOf reads a report, or makes it from logs.
