@@ -171,7 +171,7 @@ var worked = play{"worked", nil, func(m *mortal) {
 	m.diagnose(slack.Bob, slack.Training, "work "+id+" a1 done")
 	m.rests()
 	m.diagnose(slack.Bob, slack.Training, "work "+id)
-	m.sees(slack.Training, "nobody watched the memory")
+	m.sees(slack.Training, "Nobody watched the memory")
 }}
 
 // stopped is an investigation that somebody cancels.
