@@ -276,3 +276,25 @@ func FuzzCourse(f *testing.F) {
 		}
 	})
 }
+
+// A point that sums up many lines, of which the last ones are slow, is the first slow one: it began somewhere in it.
+func TestASlowdownMayBeginInWhatOnePointSumsUp(t *testing.T) {
+	c := &Course{}
+	for step := int64(1); step <= 200; step++ {
+		if step > 80 && step < 120 { // nobody looked at these lines
+			continue
+		}
+		p := Point{Step: step, Seconds: 2 + 0.001*float64(step%3), Lines: 1, T: Moment{Valid: true, T: float64(2 * step)}, At: &worker.At{}}
+		switch {
+		case step == 120:
+			p.Seconds, p.Lines = 2.4, 40
+		case step > 120:
+			p.Seconds++
+		}
+		c.Points = append(c.Points, p)
+	}
+	d, ok := c.Slowdown()
+	if !ok || d.Onset.Step != 120 || d.Prior == nil || d.Prior.Step != 80 {
+		t.Errorf("%v: onset %+v, prior %+v", ok, d.Onset, d.Prior)
+	}
+}

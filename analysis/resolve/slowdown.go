@@ -112,11 +112,15 @@ func (c *Course) findSlowdown() (s Slowdown, ok bool) {
 	mid := (base + now) / 2
 	sigma := max(spread(before, base), spread(after, now), noiseFloor)
 	rise := now - base
+	on := k
+	if k > 1 && ps[k-1].Lines > 1 && x[k-1]-base > max(slowSigmas*sigma, math.Log(slightRatio)) {
+		on-- // it sums up steps of both kinds
+	}
 	s = Slowdown{Course: c, Base: math.Exp(base), Now: math.Exp(now), Before: len(before), After: len(after),
-		BaseAt: closest(ps[:k], math.Exp(base)), Onset: ps[k], NowAt: closest(ps[k:], math.Exp(now))}
-	s.Last, s.Recent = ps[k-1], ps[k]
-	if ps[k].Lines > 1 {
-		s.Prior = ps[k-1]
+		BaseAt: closest(ps[:k], math.Exp(base)), Onset: ps[on], NowAt: closest(ps[k:], math.Exp(now))}
+	s.Last, s.Recent = ps[on-1], ps[k]
+	if ps[on].Lines > 1 {
+		s.Prior = ps[on-1]
 	}
 	if rise < math.Log(slightRatio) || share(before, func(v float64) bool { return v < mid }) < staysSo ||
 		share(after, func(v float64) bool { return v > mid }) < staysSo || median(after[max(0, len(after)-5):]) < mid {

@@ -154,7 +154,7 @@ func Decide(all []Phase, was, now float64, across bool) Growth {
 	g.Phases, g.Flat = of(list, g.Class), flat(list, g.Class)
 	g.Spread = spread(g.Phases)
 	if g.Class == Compute && t.unsure(g) {
-		return Growth{}
+		return Growth{Phases: g.Phases} // it is known what grew, and not whether it is work
 	}
 	return g
 }

@@ -69,3 +69,11 @@ func TestAPhaseOfNoKnownKindIsNamed(t *testing.T) {
 		t.Errorf("of phases that do not explain it: %+v", g)
 	}
 }
+
+// What grew is told where it may hold waits as well: only what that means is open.
+func TestPassesThatMayHaveWaitedAreNamed(t *testing.T) {
+	g := Decide([]Phase{phase("forward-backward", 4.1, 6.3), phase("all-grads-sync", 2.9, 2.9), phase("optimizer", 0.2, 0.2)}, 7.2, 9.4, true)
+	if g.Class != "" || len(g.Phases) != 1 || g.Phases[0].Name != "forward-backward" {
+		t.Errorf("%q: %+v", g.Class, g.Phases)
+	}
+}
