@@ -82,13 +82,14 @@ func (s *slowing) changed(f *resolve.Facts, p *Proposal) {
 	if s.Gradual {
 		return // it began nowhere
 	}
-	p.Moot = append(p.Moot, knowledge.FindOnset().Text)
+	find := knowledge.FindOnset()
+	p.Moot = append(p.Moot, find.Text)
 	onset := s.Began()
 	when := strings.TrimSpace(orHere(s.Onset))
 	if at := onsetClock(f, &s.Slowdown); at != "" {
 		when = at + ", " + when
 	}
-	a := knowledge.Advice{Text: "See what changed at " + when + ": a checkpoint, an evaluation, a new node, a neighboring job."}
+	a := knowledge.Advice{Text: "See what changed at " + when + ": a checkpoint, an evaluation, a new node, a neighboring job.", Command: find.Command}
 	const around = 600 // seconds
 	from, to := onset, onset
 	from.T, to.T = onset.T-around, onset.T+around
