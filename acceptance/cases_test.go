@@ -189,7 +189,7 @@ func asks(r *incident.Report) error {
 		return fmt.Errorf("nothing is known that would decide between %v", set)
 	}
 	soon := func(n incident.Need) bool { return n.Obtainable == "perishing" }
-	logs := func(n incident.Need) bool { return strings.HasPrefix(n.What, "the logs of the ranks") } // they decide before all else
+	logs := func(n incident.Need) bool { return n.What == knowledge.UnseenRanks } // they decide before all else
 	if i := slices.IndexFunc(r.Verdict.Needs, func(n incident.Need) bool { return !soon(n) && !logs(n) }); i >= 0 && slices.ContainsFunc(r.Verdict.Needs[i:], soon) {
 		return fmt.Errorf("what is soon gone is not asked for first: %v", r.Verdict.Needs)
 	}
