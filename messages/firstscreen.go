@@ -285,7 +285,7 @@ func sureText(v incident.Verdict) string {
 		if slices.ContainsFunc(v.Candidates, func(c incident.Candidate) bool { return c.Mechanism == "unknown" }) {
 			one = "one of the named causes"
 		}
-		t = fmt.Sprintf("Can't tell which (%.0f%% likely to be %s).", 100*float64(v.Confidence), one)
+		t = fmt.Sprintf("Can't tell which (%s, %.0f%% likely).", one, 100*float64(v.Confidence))
 	}
 	if v.Why != "" {
 		t += " " + sentence(v.Why)

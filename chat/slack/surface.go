@@ -118,7 +118,7 @@ func viewJSON(v blockkit.View) (string, error) {
 		return "", fmt.Errorf("writing a window: %w", err)
 	}
 	if problems := blockkit.ValidateView(raw); len(problems) > 0 {
-		return "", fmt.Errorf("Slack does not accept the window %q: %v", v.CallbackID, problems)
+		return "", fmt.Errorf("window %q isn't valid for Slack: %v", v.CallbackID, problems)
 	}
 	return string(raw), nil
 }

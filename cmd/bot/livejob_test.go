@@ -82,7 +82,6 @@ type liveWriter struct {
 	form   *liveJobForm
 	life   life
 	files  []*os.File
-	batch  *os.File
 	second int
 	next   float64
 	pauses []func(at float64) // what is printed at the ends of pauses
