@@ -34,7 +34,7 @@ var (
 	adviceDriverOld     = Advice{"Use an image with an older CUDA, or have the driver on {root} updated.", "ssh {node} nvidia-smi --query-gpu=driver_version --format=csv"}
 	adviceArch          = Advice{"Rebuild the kernels for this GPU: compare its compute capability with the build's architectures.", "python -c 'import torch; print(torch.cuda.get_device_capability(), torch.cuda.get_arch_list())'"}
 	adviceCuDNN         = Advice{"Remove the other cuDNN from the library path, so the program finds the one it was built with.", "echo $LD_LIBRARY_PATH; pip list | grep -i cudnn"}
-	adviceSizes         = Advice{"Choose parallel and batch sizes whose product matches the job's number of GPUs.", "scontrol show job {job} | grep -E 'NumNodes|NumTasks|TRES'"}
+	adviceSizes         = Advice{"Choose parallelism sizes whose product is the job's number of GPUs, and a global batch that divides evenly among them.", "scontrol show job {job} | grep -E 'NumNodes|NumTasks|TRES'"}
 	advicePort          = Advice{"Find what is using the port on the master's node, or use another port.", "ssh {node} ss -ltnp; export MASTER_PORT=29511"}
 	adviceHydra         = Advice{"Print the composed configuration without running the job, and fix what it rejects.", "python train.py --cfg job --resolve"}
 	adviceSavedModel    = Advice{"Compare the model's settings and parallel layout with those the checkpoint was saved with.", ""}

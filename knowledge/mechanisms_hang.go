@@ -148,7 +148,7 @@ var hangMechanisms = []Mechanism{
 		Slug: GPUHang, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
 		Nature: Stands | Hardware | RaisesCUDA | Entered, Again: Again{Machine: true},
 		Play:  onlyRepeats,
-		Title: "a GPU stopped finishing work",
+		Title: "a GPU stopped making progress",
 		Meaning: "One rank kept issuing work to its GPU, but its completed counter is well behind the rest of its process group. " +
 			"A kernel never started or never finished, while the program itself kept going.",
 		Now: []Advice{adviceKernelLog, adviceExclude, adviceGPUTest},

@@ -60,7 +60,7 @@ var siteMessages = []Message{
 		ID: "slurm-time-invalid", Literals: []string{"equested time limit is invalid"}, Role: CauseRole, Mechanism: ConfigError,
 		Meaning: "The requested time limit is missing or longer than the partition's maximum.",
 		Cause:   "The job script was written for another partition.",
-		Check:   "See the longest limit allowed.\nsinfo -o '%P %l'",
+		Check:   "Check each partition's maximum time limit.\nsinfo -o '%P %l'",
 		Source:  slurmErrors, Example: "sbatch: error: Batch job submission failed: Requested time limit is invalid (missing or exceeds some limit)",
 	},
 	{

@@ -151,7 +151,7 @@ var acceleratorSignatures = []Signature{
 		Meaning: "HCCL's port is in use on this host, by an earlier run or another job. HCCL_NPU_SOCKET_PORT_RANGE changes it.",
 		Scope:   ScopeNode,
 		Do:      []Advice{{"Give HCCL more ports to choose from, or end the earlier run using them.", "export HCCL_NPU_SOCKET_PORT_RANGE=auto"}},
-		Source:  "CANN HCCL hccl_socket.cc, 8.0 on",
+		Source:  "CANN HCCL hccl_socket.cc, 8.0 and later",
 		Example: "[ERROR] HCCL(2717288,python3):2025-07-23-03:47:57.070.463 [hccl_socket.cc:100] [2717288][HcclSocket][Listen] socket type[1], listen on ip[192.168.20.160] and specific port[16666] fail. Please check the port status and whether the port is been using by other process.",
 	},
 	{
@@ -168,7 +168,7 @@ var acceleratorSignatures = []Signature{
 		Literals: []string{"HCCL function error: "}, Pattern: `HCCL function error: (?P<call>\w+)`,
 		Meaning: "An HCCL call failed; the lines with a code (EI…, EJ…) below it show why.",
 		Do:      []Advice{adviceCANN},
-		Source:  "torch_npu ProcessGroupHCCL.cpp, 2.1 on",
+		Source:  "torch_npu ProcessGroupHCCL.cpp, 2.1 and later",
 		Example: "RuntimeError: createHCCLComm:build/CMakeFiles/torch_npu.dir/compiler_depend.ts:1479 HCCL function error: HcclGetRootInfo(&hcclID), error code is 11",
 	},
 	{
@@ -176,7 +176,7 @@ var acceleratorSignatures = []Signature{
 		Literals: []string{"OPS function error: Hccl"}, Pattern: `OPS function error: (?P<call>Hccl\w+)`,
 		Meaning: "A collective call failed; the lines with a code (EI…, EJ…) below it show why.",
 		Do:      []Advice{adviceCANN},
-		Source:  "torch_npu OpParamMaker.cpp, 2.1 on",
+		Source:  "torch_npu OpParamMaker.cpp, 2.1 and later",
 		Example: "RuntimeError: InnerRunOpApi:torch_npu/csrc/framework/OpParamMaker.cpp:281 OPS function error: HcclAllreduce, error code is 6",
 	},
 	{
@@ -349,7 +349,7 @@ var acceleratorSignatures = []Signature{
 	{
 		ID: "rocm-no-memory", Mechanism: GPUOOM, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"borting with error : HSA_STATUS_ERROR_OUT_OF_RESOURCES"}, Pattern: `Available Free mem : (?P<free>\d{1,3}) MB`,
-		Meaning: "ROCm had no GPU memory left for a kernel, and stopped its queue.",
+		Meaning: "ROCm ran out of GPU memory for a kernel and aborted its queue.",
 		Do:      []Advice{{"Reduce the batch size: ROCm's kernels need scratch memory outside PyTorch's pool.", "ssh {node} rocm-smi --showmeminfo vram"}},
 		Source:  "ROCm clr rocclr/device/rocm/rocdevice.cpp",
 		Example: ":0:rocdevice.cpp :2724: Callback: Queue 0x150b4de00000 Aborting with error : HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed to allocate the necessary resources. This error may also occur when the core runtime library needs to spawn threads or create internal OS-specific events. Code: 0x1008 Available Free mem : 0 MB",

@@ -287,7 +287,7 @@ var clientSignatures = []Signature{
 		Meaning:   "The model or dataset isn't in the cache, and the hub could not be reached.",
 		Owner:     OwnerConfig,
 		Do:        []Advice{adviceHubOnce},
-		Source:    "Hugging Face transformers utils/hub.py, 4.22 on",
+		Source:    "Hugging Face transformers utils/hub.py, 4.22 and later",
 		Example:   "OSError: We couldn't connect to 'https://huggingface.co' to load the files, and couldn't find them in the cached files.",
 	},
 	{

@@ -15,7 +15,7 @@ var configSignatures = []Signature{
 		Literals: []string{"You are trying to access a gated repo"},
 		Meaning:  "The model or dataset is gated on the hub, and this token has no access to it.",
 		Do:       []Advice{{"Accept the model's terms on the hub, with the account whose token the job uses.", "hf auth whoami"}},
-		Source:   "Transformers utils/hub.py, 4.30 on",
+		Source:   "Transformers utils/hub.py, 4.30 and later",
 		Example:  "OSError: You are trying to access a gated repo.",
 	},
 	{
@@ -100,7 +100,7 @@ var configSignatures = []Signature{
 		Meaning: "The port is in use, by another job on the node or by a process left over from an earlier run.",
 		Scope:   ScopeNode,
 		Do:      []Advice{advicePort},
-		Source:  "errno name, through PyTorch socket.cpp 2.6 on",
+		Source:  "errno name, through PyTorch socket.cpp 2.6 and later",
 		Example: "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. port: 29500, useIpv6: false, code: -98, name: EADDRINUSE",
 	},
 	{
@@ -109,7 +109,7 @@ var configSignatures = []Signature{
 		Meaning:  "The store could not open its port on this node.",
 		Scope:    ScopeNode,
 		Do:       []Advice{advicePort},
-		Source:   "PyTorch torch/csrc/distributed/c10d/socket.cpp, 1.11 on",
+		Source:   "PyTorch torch/csrc/distributed/c10d/socket.cpp, 1.11 and later",
 		Example:  "RuntimeError: The server socket has failed to listen on any local network address.",
 	},
 	{
@@ -142,7 +142,7 @@ var configSignatures = []Signature{
 		Literals: []string{"Could not find '"}, Pattern: `\bIn '[^']{1,120}': Could not find '[^']{1,120}'`,
 		Meaning: "Hydra could not compose the configuration: it refers to a part that doesn't exist.",
 		Do:      []Advice{adviceHydra},
-		Source:  "Hydra hydra/_internal/defaults_list.py, 1.1 on",
+		Source:  "Hydra hydra/_internal/defaults_list.py, 1.1 and later",
 		Example: "In 'config': Could not find 'model/llama_9b'",
 	},
 	{
@@ -308,7 +308,7 @@ var configSignatures = []Signature{
 		Literals: []string{"Missing key in checkpoint state_dict: "}, Pattern: `Missing key in checkpoint state_dict: (?P<key>\S{1,200}?)\.?(?:\s|$)`,
 		Meaning: "The checkpoint lacks what the configured model needs: it is from a different model or layout, or was saved incompletely.",
 		Do:      []Advice{adviceSavedModel},
-		Source:  "PyTorch torch/distributed/checkpoint/default_planner.py, 2.0 on",
+		Source:  "PyTorch torch/distributed/checkpoint/default_planner.py, 2.0 and later",
 		Example: "RuntimeError: Missing key in checkpoint state_dict: optimizer.param_groups.0.lr.",
 	},
 	{
@@ -316,7 +316,7 @@ var configSignatures = []Signature{
 		Literals: []string{"CheckpointingException: "}, Pattern: `CheckpointingException: (?:Invalid (?:access|sharding) pattern|Invalid sharding|Flattened ranges dont cover|Cannot find global shape metadata|Unexpected keys|Missing keys)`,
 		Meaning: "Megatron's distributed checkpoint doesn't match the configured model or parallel layout, or is incomplete.",
 		Do:      []Advice{adviceSavedModel},
-		Source:  "Megatron-LM megatron/core/dist_checkpointing/validation.py, 0.5 on",
+		Source:  "Megatron-LM megatron/core/dist_checkpointing/validation.py, 0.5 and later",
 		Example: "megatron.core.dist_checkpointing.core.CheckpointingException: Invalid access pattern: 36 ShardedObject are missing. Existing shards: []",
 	},
 	{
@@ -325,7 +325,7 @@ var configSignatures = []Signature{
 		Meaning: "The folder to save into doesn't exist, or another process hadn't created it yet.",
 		Owner:   OwnerCode,
 		Do:      []Advice{{"Create the folder on rank 0, then call a barrier before any rank saves.", "mkdir -p {path}"}},
-		Source:  "PyTorch caffe2/serialize/inline_container.cc, 1.12 on",
+		Source:  "PyTorch caffe2/serialize/inline_container.cc, 1.12 and later",
 		Example: "RuntimeError: Parent directory /data/ckpt/d20 does not exist.",
 	},
 	{
@@ -343,7 +343,7 @@ var configSignatures = []Signature{
 		Meaning:  "NCCL's plan uses a network card this node doesn't have: the nodes differ, or a topology file or plugin doesn't match them.",
 		Scope:    ScopeNode,
 		Do:       []Advice{adviceTopology},
-		Source:   "NCCL src/graph/topo.h, 2.20 on",
+		Source:   "NCCL src/graph/topo.h, 2.20 and later",
 		Example:  "n1:118:990 [0] graph/topo.h:230 NCCL WARN Could not find NET with id 0",
 	},
 	{
@@ -434,7 +434,7 @@ var limitSignatures = []Signature{
 		Meaning: "/dev/shm on this node or container is too small for NCCL.",
 		Scope:   ScopeNode,
 		Do:      []Advice{adviceShm},
-		Source:  "NCCL src/misc/shmutils.cc, 2.14 on",
+		Source:  "NCCL src/misc/shmutils.cc, 2.14 and later",
 		Example: "node1:1:1 [0] misc/shmutils.cc:89 NCCL WARN Error while creating shared memory segment /dev/shm/nccl-abcdef (size 9637888)",
 	},
 	{

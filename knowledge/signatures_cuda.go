@@ -132,7 +132,7 @@ var cudaSignatures = []Signature{
 		Literals: []string{" GPUs are available"}, Pattern: `No (?:CUDA|HIP) GPUs are available`,
 		Meaning: "This process sees no GPU: none was allocated to it, or the node lost it.",
 		Do:      []Advice{adviceSeesGPU},
-		Source:  "PyTorch torch/csrc/cuda (THCPModule_initExtension), 1.5 on",
+		Source:  "PyTorch torch/csrc/cuda (THCPModule_initExtension), 1.5 and later",
 		Example: "RuntimeError: No CUDA GPUs are available",
 	},
 	{
@@ -141,7 +141,7 @@ var cudaSignatures = []Signature{
 		Literals: []string{"CUDA driver initialization failed"},
 		Meaning:  "The driver could not initialize for this process: no GPU was allocated, the node lost it, or the driver doesn't match.",
 		Do:       []Advice{adviceSeesGPU},
-		Source:   "PyTorch c10/cuda/CUDAFunctions.cpp, 1.8 on",
+		Source:   "PyTorch c10/cuda/CUDAFunctions.cpp, 1.8 and later",
 		Example:  "RuntimeError: CUDA driver initialization failed, you might not have a CUDA gpu.",
 	},
 	{
@@ -285,7 +285,7 @@ var gpuHardwareSignatures = []Signature{
 		Meaning: "Two GPUs on one node are connected by NVLink but can't reach each other: NVLink or its fabric is at fault, or a container or VM isolates them.",
 		Scope:   ScopeNode,
 		Do:      []Advice{{"Compare the links that the driver shows on {node} with what the container or virtual machine sees.", "ssh {node} 'nvidia-smi topo -m; nvidia-smi nvlink -s'"}},
-		Source:  "NCCL src/graph/paths.cc, 2.13 on",
+		Source:  "NCCL src/graph/paths.cc, 2.13 and later",
 		Example: "node1:1:2 [0] graph/paths.cc:293 NCCL WARN P2P is disabled between NVLINK connected GPUs 1 and 0. This should not be the case given their connectivity, and is probably due to a hardware issue. If you still want to proceed, you can set NCCL_IGNORE_DISABLED_P2P=1.",
 	},
 	{
@@ -296,7 +296,7 @@ var gpuHardwareSignatures = []Signature{
 		Meaning: "This node's NVSwitches gave NCCL no multicast memory: Fabric Manager or the switches are in a bad state, usually after a restart without resetting the GPUs. NCCL_NVLS_ENABLE=0 avoids them.",
 		Scope:   ScopeNode,
 		Do:      []Advice{{"Check whether Fabric Manager on {node} matches the driver; after restarting it, reset the GPUs.", "ssh {node} 'systemctl status nvidia-fabricmanager; nvidia-smi -q | grep -A3 Fabric'"}, {"Until then, run without NVLink SHARP.", "export NCCL_NVLS_ENABLE=0"}},
-		Source:  "NCCL src/transport/nvls.cc, 2.21 on",
+		Source:  "NCCL src/transport/nvls.cc, 2.21 and later",
 		Example: "Failed to bind NVLink SHARP (NVLS) Multicast memory of size 2097152 : CUDA error 401 'the operation cannot be performed in the present state'.",
 	},
 	{

@@ -50,7 +50,7 @@ var checkpointSignatures = []Signature{
 		Literals: []string{"inline_container.cc:"}, Pattern: `inline_container\.cc:\d+\] \. unexpected pos (?P<pos>\d+) vs (?P<want>\d+)`,
 		Meaning: "A checkpoint was only partly written: the disk was full, or the file system lost a write.",
 		Do:      []Advice{adviceShortWrite},
-		Source:  "PyTorch caffe2/serialize/inline_container.cc, 1.8 on",
+		Source:  "PyTorch caffe2/serialize/inline_container.cc, 1.8 and later",
 		Example: "RuntimeError: [enforce fail at inline_container.cc:424] . unexpected pos 576 vs 470",
 	},
 	{
@@ -165,7 +165,7 @@ var sampleSignatures = []Signature{
 		Literals: []string{"/dali/operators/imgcodec/"}, Pattern: `/dali/operators/imgcodec/\S+:\d+\] (?P<text>Failed to (?:parse|decode) (?P<item>\S{1,200}))`,
 		Meaning: "An image in the dataset cannot be decoded.",
 		Do:      []Advice{adviceImage},
-		Source:  "DALI dali/operators/imgcodec/image_decoder.h, 1.30 on",
+		Source:  "DALI dali/operators/imgcodec/image_decoder.h, 1.30 and later",
 		Example: "[/opt/dali/dali/operators/imgcodec/image_decoder.h:1036] Failed to parse train/a.JPEG",
 	},
 	{
@@ -173,7 +173,7 @@ var sampleSignatures = []Signature{
 		Literals: []string{"InvalidArgumentError: "}, Pattern: `InvalidArgumentError: (?:\{\{.{1,300}?\}\} )?(?P<text>(?:Invalid (?:JPEG|PNG|GIF) data|Unknown image file format|jpeg::Uncompress failed).{0,80})`,
 		Meaning: "An image in the dataset cannot be decoded.",
 		Do:      []Advice{adviceImage},
-		Source:  "TensorFlow tensorflow/core/kernels/image/decode_image_op.cc, 0.8 on",
+		Source:  "TensorFlow tensorflow/core/kernels/image/decode_image_op.cc, 0.8 and later",
 		Example: "tensorflow.python.framework.errors_impl.InvalidArgumentError: Invalid JPEG data or crop window, data size 82243",
 	},
 	{

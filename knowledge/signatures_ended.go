@@ -197,7 +197,7 @@ var endedSignatures = []Signature{
 		Says:     ReportsEnd,
 		Literals: []string{"Received sigquit from a child"},
 		Meaning:  "The inference engine shuts down because one of its processes failed; that process's lines show why.",
-		Source:   "SGLang python/sglang/srt/entrypoints/engine.py, 0.4 on",
+		Source:   "SGLang python/sglang/srt/entrypoints/engine.py, 0.4 and later",
 		Example:  "[2025-02-26 16:41:24] Received sigquit from a child process. It usually means the child failed.",
 	},
 	{

@@ -28,7 +28,7 @@ var memorySignatures = []Signature{
 		Literals: []string{"less than desired GPU memory utilization"}, Pattern: `Free memory on device (?:\S+ )?\((?P<free>[\d.]+)/(?P<total>[\d.]+) GiB\)`,
 		Meaning: "The inference engine found less free GPU memory than it is configured to use: another process, such as the trainer, is using the rest.",
 		Do:      []Advice{{"Lower gpu_memory_utilization to what is free, or stop the process using the rest.", "ssh {node} 'nvidia-smi --query-compute-apps=pid,used_memory,gpu_bus_id --format=csv'"}},
-		Source:  "vLLM vllm/v1/worker/gpu_worker.py, 0.8 on",
+		Source:  "vLLM vllm/v1/worker/gpu_worker.py, 0.8 and later",
 		Example: "ValueError: Free memory on device cuda:0 (34.34/79.15 GiB) on startup is less than desired GPU memory utilization (0.9, 71.24 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.",
 	},
 	{
@@ -36,7 +36,7 @@ var memorySignatures = []Signature{
 		Literals: []string{"No available memory for the cache blocks"},
 		Meaning:  "After loading the weights, the inference engine had no GPU memory left for its KV cache: its share is too small, or the trainer is using the rest.",
 		Do:       []Advice{{"Raise gpu_memory_utilization, or lower max_model_len: no room was left for the cache after the weights.", ""}},
-		Source:   "vLLM vllm/v1/core/kv_cache_utils.py and vllm/worker/worker.py, 0.3 on",
+		Source:   "vLLM vllm/v1/core/kv_cache_utils.py and vllm/worker/worker.py, 0.3 and later",
 		Example:  "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.",
 	},
 	{
@@ -44,7 +44,7 @@ var memorySignatures = []Signature{
 		Literals: []string{"ut of memory. Try to lower your batch size"},
 		Meaning:  "The inference engine's GPU cache has no room left for the running requests.",
 		Do:       []Advice{{"Raise the server's --mem-fraction-static, or lower --max-running-requests and --chunked-prefill-size.", ""}},
-		Source:   "SGLang python/sglang/srt/mem_cache/common.py and managers/schedule_batch.py, 0.3 on",
+		Source:   "SGLang python/sglang/srt/mem_cache/common.py and managers/schedule_batch.py, 0.3 and later",
 		Example:  "RuntimeError: Prefill out of memory. Try to lower your batch size.",
 	},
 	{
@@ -52,7 +52,7 @@ var memorySignatures = []Signature{
 		Literals: []string{"would exceed allowed memory. (out of memory)"},
 		Meaning:  "The CUDA driver's asynchronous allocator could not get the memory PyTorch asked for.",
 		Do:       []Advice{{"Reduce the micro-batch size, or switch back to PyTorch's own allocator, which reports what is using the memory.", "export PYTORCH_CUDA_ALLOC_CONF=backend:native,expandable_segments:True"}},
-		Source:   "PyTorch c10/cuda/CUDAMallocAsyncAllocator.cpp, 2.0 on",
+		Source:   "PyTorch c10/cuda/CUDAMallocAsyncAllocator.cpp, 2.0 and later",
 		Example:  "torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)",
 	},
 	{
@@ -60,7 +60,7 @@ var memorySignatures = []Signature{
 		Literals: []string{"OutOfMemoryError: "}, Pattern: `(?:torch(?:\.cuda)?\.)?OutOfMemoryError: `,
 		Not:     []string{"Tried to allocate", "ray.exceptions.OutOfMemoryError", "java.lang.OutOfMemoryError", "ontainer killed due to memory usage", "would exceed allowed memory"},
 		Meaning: "PyTorch raised its out-of-memory exception without the usual numbers.",
-		Source:  "PyTorch torch/_C, 1.13 on",
+		Source:  "PyTorch torch/_C, 1.13 and later",
 		Example: "torch.cuda.OutOfMemoryError: CUDA out of memory.",
 	},
 	{
@@ -79,7 +79,7 @@ var memorySignatures = []Signature{
 		Literals: []string{"NVML_SUCCESS == ", "INTERNAL ASSERT FAILED", "CUDACachingAllocator.cpp"},
 		Meaning:  "A GPU ran out of memory, and NVML did not respond when PyTorch asked what is using it (as with MIG, in a container, or after a driver update).",
 		Do:       []Advice{{"Reduce the micro-batch size: behind the assertion is an ordinary GPU out-of-memory error.", "ssh {node} nvidia-smi"}},
-		Source:   "PyTorch c10/cuda/CUDACachingAllocator.cpp (reportProcessMemoryInfo), 2.1 on",
+		Source:   "PyTorch c10/cuda/CUDACachingAllocator.cpp (reportProcessMemoryInfo), 2.1 and later",
 		Example:  "RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at \"../c10/cuda/CUDACachingAllocator.cpp\":830, please report a bug to PyTorch. ",
 	},
 	{
@@ -95,7 +95,7 @@ var memorySignatures = []Signature{
 		Literals: []string{"CUDA allocation failed"}, Not: warned,
 		Meaning: "DALI could not get GPU memory or pinned host memory for its buffers.",
 		Do:      []Advice{{"Lower DALI's batch_size and prefetch_queue_depth: its buffers are outside PyTorch's pool.", ""}},
-		Source:  "DALI include/dali/core/mm/cuda_memory_resource.h, 0.1 on",
+		Source:  "DALI include/dali/core/mm/cuda_memory_resource.h, 0.1 and later",
 		Example: "RuntimeError: Critical error in pipeline: CUDA allocation failed",
 	},
 	{
@@ -127,7 +127,7 @@ var memorySignatures = []Signature{
 		Literals: []string{"Multicast memory of size", "out of memory"},
 		Meaning:  "NCCL could not reserve the NVLink SHARP buffer: GPU memory or the fabric's multicast slots are exhausted.",
 		Do:       []Advice{{"Run without NVLink SHARP, which frees its buffer.", "export NCCL_NVLS_ENABLE=0"}},
-		Source:   "NCCL src/transport/nvls.cc, 2.17 on",
+		Source:   "NCCL src/transport/nvls.cc, 2.17 and later",
 		Example:  "node1:1:2 [0] transport/nvls.cc:243 NCCL WARN Failed to bind NVLink SHARP (NVLS) Multicast memory of size 2097152 : CUDA error 2 'out of memory'",
 	},
 	{
@@ -252,7 +252,7 @@ var memorySignatures = []Signature{
 		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "The earlyoom daemon killed this process because the node was almost out of memory.",
 		Do:      []Advice{{"Check earlyoom's threshold on {node}: it kills processes before the kernel would.", "ssh {node} 'journalctl -u earlyoom | tail -20'"}},
-		Source:  "earlyoom kill.c, 1.3 on",
+		Source:  "earlyoom kill.c, 1.3 and later",
 		Example: "earlyoom[1022]: sending SIGTERM to process 11832 uid 1000 \"python3\": oom_score 1300, VmRSS 300211 MiB",
 	},
 	{
@@ -315,7 +315,7 @@ var memorySignatures = []Signature{
 		Literals: []string{"oom-kill:constraint="}, Pattern: `constraint=(?P<constraint>\w+).*?task=(?P<process>[^,]*),pid=(?P<pid>\d+)`,
 		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "The kernel's record of an out-of-memory kill; the path contains the job ID.",
-		Source:  "Linux mm/oom_kill.c, 4.19 on",
+		Source:  "Linux mm/oom_kill.c, 4.19 and later",
 		Example: "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=step_0,mems_allowed=0-1,oom_memcg=/slurm/uid_1/job_123/step_0,task_memcg=/slurm,task=python3,pid=4242,uid=1",
 	},
 	{
@@ -324,7 +324,7 @@ var memorySignatures = []Signature{
 		Literals: []string{"oom_reaper: reaped process "}, Pattern: `reaped process (?P<pid>\d+) \((?P<process>[^)]*)\)`,
 		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "The kernel reclaimed the memory of a process it had OOM-killed.",
-		Source:  "Linux mm/oom_kill.c, 4.6 on",
+		Source:  "Linux mm/oom_kill.c, 4.6 and later",
 		Example: "oom_reaper: reaped process 4242 (python3), now anon-rss:0kB, file-rss:0kB, shmem-rss:0kB",
 	},
 	{
@@ -345,7 +345,7 @@ var memorySignatures = []Signature{
 		Names:   []Name{{"address", AsAddress, Culprit}},
 		Meaning: "Ray's memory monitor killed a worker because its node ran low on memory.",
 		Do:      []Advice{adviceRayMemory},
-		Source:  "Ray src/ray/common/memory_monitor and raylet/node_manager.cc, 2.2 on",
+		Source:  "Ray src/ray/common/memory_monitor and raylet/node_manager.cc, 2.2 and later",
 		Example: "Memory on the node (IP: 10.0.62.231, ID: e5d953ef) where the task (task ID: 43534ce9, name=train, pid=593, memory used=4.1GB) was running was 16.0GB / 16.8GB (0.95), which exceeds the memory usage threshold of 0.95.",
 	},
 	{
@@ -354,7 +354,7 @@ var memorySignatures = []Signature{
 		Literals: []string{"killed due to the node running low on memory"},
 		Meaning:  "Ray's memory monitor killed this worker before the kernel had to.",
 		Do:       []Advice{adviceRayMemory},
-		Source:   "Ray src/ray/common/memory_monitor and worker_killing_policy, 2.2 on",
+		Source:   "Ray src/ray/common/memory_monitor and worker_killing_policy, 2.2 and later",
 		Example:  "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.",
 	},
 	{
@@ -365,13 +365,13 @@ var memorySignatures = []Signature{
 		Names:    []Name{{"address", AsAddress, Culprit}},
 		Meaning:  "Ray's memory monitor killed processes because their node ran low on memory.",
 		Do:       []Advice{adviceRayMemory},
-		Source:   "Ray src/ray/raylet/node_manager.cc, 2.0 on",
+		Source:   "Ray src/ray/raylet/node_manager.cc, 2.0 and later",
 		Example:  "(raylet) node_manager.cc:3040: 1 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to other reasons at node (ID: abc, IP: 10.0.0.9) over the last time period.",
 	},
 	{
 		ID: "host-alloc-cpu", Mechanism: HostOOM, Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"DefaultCPUAllocator: ", "allocate memory"}, Pattern: `DefaultCPUAllocator: (?:can't|not enough memory: you tried to) allocate(?: memory)?(?:: you tried to allocate)? ?(?P<tried>\d+ bytes)?`,
-		Meaning: "PyTorch could not get ordinary (host) memory.",
+		Meaning: "PyTorch could not allocate host (CPU) memory.",
 		Do:      []Advice{adviceAbsurd},
 		Source:  "PyTorch c10/core/impl/alloc_cpu.cpp",
 		Example: "RuntimeError: [enforce fail at alloc_cpu.cpp:75] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 8589934592 bytes. Error code 12 (Cannot allocate memory)",
@@ -382,7 +382,7 @@ var memorySignatures = []Signature{
 		Meaning: "NumPy could not get the host memory for an array: too little memory, or an absurd size.",
 		Owner:   OwnerCode,
 		Do:      []Advice{adviceAbsurd},
-		Source:  "NumPy numpy/core/_exceptions.py, 1.17 on",
+		Source:  "NumPy numpy/core/_exceptions.py, 1.17 and later",
 		Example: "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 1.20 TiB for an array with shape (1, 2) and data type float32",
 	},
 	{

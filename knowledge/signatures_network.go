@@ -83,7 +83,7 @@ var networkSignatures = []Signature{
 		Meaning: "This node's network port went down.",
 		Scope:   ScopeNode,
 		Do:      []Advice{advicePortDown},
-		Source:  "NCCL src/transport/net_ib, 2.27 on",
+		Source:  "NCCL src/transport/net_ib, 2.27 and later",
 		Example: "node1:1:2 [0] transport/net_ib.cc:253 NCCL WARN NET/IB : mlx5_3:1 Got non-fatal async event: port error(10)",
 	},
 	{
@@ -105,7 +105,7 @@ var networkSignatures = []Signature{
 		Meaning: "This node's network adapter reported a fatal event.",
 		Scope:   ScopeNode,
 		Do:      []Advice{adviceAdapter},
-		Source:  "NCCL src/transport/net_ib.cc, 2.22 on",
+		Source:  "NCCL src/transport/net_ib.cc, 2.22 and later",
 		Example: "node1:1:2 [0] transport/net_ib.cc:99 NCCL WARN NET/IB : mlx5_3:1 async fatal event: local catastrophic error",
 	},
 	{
@@ -122,7 +122,7 @@ var networkSignatures = []Signature{
 		ID: "ib-gid-change", Role: InfoRole,
 		Literals: []string{"GID table change"},
 		Meaning:  "A network adapter's addresses changed; harmless on its own, but it can mean the link went down and up.",
-		Source:   "NCCL src/transport/net_ib.cc, 2.22 on",
+		Source:   "NCCL src/transport/net_ib.cc, 2.22 and later",
 		Example:  "node1:1:2 [0] NCCL INFO NET/IB : mlx5_3:1 GID table changed",
 	},
 	{
@@ -186,7 +186,7 @@ var networkSignatures = []Signature{
 		Literals: []string{"is neither AF_INET("},
 		Meaning:  "NCCL has no usable address: the interface in NCCL_SOCKET_IFNAME doesn't exist on this node.",
 		Do:       []Advice{adviceInterface},
-		Source:   "NCCL src/misc/socket.cc (ncclSocketInit), 2.14 on",
+		Source:   "NCCL src/misc/socket.cc (ncclSocketInit), 2.14 and later",
 		Example:  "ncclSocketInit: connecting to address  with family 59936 is neither AF_INET(2) nor AF_INET6(10)",
 	},
 	{
@@ -232,7 +232,7 @@ var networkSignatures = []Signature{
 		Names:    []Name{{"peer", AsAddress, Mentioned}},
 		Meaning:  "NCCL gave up connecting to a peer: its process is gone or never started, or the network blocks the port or routes elsewhere.",
 		Do:       []Advice{advicePeerFirst},
-		Source:   "NCCL src/misc/socket.cc (socketConnectCheck), 2.24 on",
+		Source:   "NCCL src/misc/socket.cc (socketConnectCheck), 2.24 and later",
 		Example:  "socketPollConnect: connect to 10.105.0.4<39481> returned Connection refused, exceeded error retry count after 35 attempts",
 	},
 	{
@@ -241,7 +241,7 @@ var networkSignatures = []Signature{
 		Meaning:  "A connection to a peer never came up: the other node drops the packets, or its port is closed.",
 		Owner:    OwnerCluster,
 		Do:       []Advice{{"Have the firewall between the nodes opened for the job's ports: it drops their packets.", "clush -w {nodes} 'sysctl net.ipv4.ip_local_port_range; nft list ruleset | head -20'"}},
-		Source:   "NCCL src/misc/socket.cc (socketPollConnect), 2.19 on",
+		Source:   "NCCL src/misc/socket.cc (socketPollConnect), 2.19 and later",
 		Example:  "node1:1:1 [0] misc/socket.cc:586 NCCL WARN socketPollConnect poll() returned 1, no POLLOUT events",
 	},
 	{
@@ -266,7 +266,7 @@ var networkSignatures = []Signature{
 		Literals: []string{"socketFinalizeAccept", ": wrong type "}, Pattern: `wrong type (?P<got>\d+) != (?P<want>\d+)`,
 		Meaning: "Two ranks use different networks for the same connection (for example sockets and InfiniBand): NCCL's cards, plugin or settings differ between their nodes.",
 		Do:      []Advice{{"Compare the NCCL settings, plugin and cards on the two nodes: one of them uses sockets.", "export NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,ENV"}},
-		Source:  "NCCL src/misc/socket.cc, 2.14 on",
+		Source:  "NCCL src/misc/socket.cc, 2.14 and later",
 		Example: "node1:1:2 [0] misc/socket.cc:441 NCCL WARN socketFinalizeAccept: wrong type 4 != 3",
 	},
 	{
@@ -275,7 +275,7 @@ var networkSignatures = []Signature{
 		Meaning: "These nodes' GPUs share an NVLink fabric, but the process can't use it: it has no IMEX channel (/dev/nvidia-caps-imex-channels). NCCL_MNNVL_ENABLE=0 avoids the fabric.",
 		Scope:   ScopeNode,
 		Do:      []Advice{{"Run without multi-node NVLink, or have an IMEX channel given to the job.", "export NCCL_MNNVL_ENABLE=0; ls /dev/nvidia-caps-imex-channels"}},
-		Source:  "NCCL src/mnnvl.cc, 2.21 on",
+		Source:  "NCCL src/mnnvl.cc, 2.21 and later",
 		Example: "node1:1:2 [0] mnnvl.cc:54 NCCL WARN MNNVL (cliqueSize 72) is available but not working on this system. Check the IMEX channel configuration (/dev/nvidia-caps-imex-channels). Set NCCL_MNNVL_ENABLE=0 to ignore this issue.",
 	},
 	{
@@ -317,7 +317,7 @@ var networkSignatures = []Signature{
 		Literals: []string{"NET/OFI Couldn't open "}, Pattern: `NET/OFI Couldn't open (?P<what>.{1,40}?)\. RC: (?P<status>-?\d+)`,
 		Meaning: "The libfabric plugin could not set up this node's network card, because of its driver, its firmware or the container's limits.",
 		Do:      []Advice{{"Check whether libfabric finds the card inside the job, and the job's locked-memory limit.", "fi_info -p efa -t FI_EP_RDM; ulimit -l; ls /dev/infiniband"}},
-		Source:  "aws-ofi-nccl src/nccl_ofi_net.c, 1.0 on",
+		Source:  "aws-ofi-nccl src/nccl_ofi_net.c, 1.0 and later",
 		Example: "node1:8716:9558 [7] create_nccl_ofi_component:459 NCCL WARN NET/OFI Couldn't open AV. RC: -22, ERROR: Invalid argument",
 	},
 	{

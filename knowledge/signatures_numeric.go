@@ -21,7 +21,7 @@ var numericSignatures = []Signature{
 		Names:    []Name{{"rank", AsRank, Writer}, {"rank2", AsRank, Writer}, {"node", AsHost, Writer}},
 		Meaning:  "Megatron's check found a non-finite value and stopped.",
 		Do:       []Advice{adviceMegatronRerun},
-		Source:   "Megatron-LM core/rerun_state_machine.py, 0.10 on",
+		Source:   "Megatron-LM core/rerun_state_machine.py, 0.10 and later",
 		Example:  "RuntimeError: Rank 13, node node-2, device 5, iteration 1093: Unexpected result nan (message='found NaN in local forward loss calculation')",
 	},
 	{
@@ -30,7 +30,7 @@ var numericSignatures = []Signature{
 		Names:   []Name{{"rank", AsRank, Writer}, {"node", AsHost, Writer}},
 		Meaning: "Megatron reran a step on the same GPU and got a different result.",
 		Do:      []Advice{adviceGPUTwice},
-		Source:  "Megatron-LM core/rerun_state_machine.py, 0.10 on",
+		Source:  "Megatron-LM core/rerun_state_machine.py, 0.10 and later",
 		Example: "ERROR:megatron.core.rerun_state_machine:Rank 5, node node-2, device 5, iteration #1093: Possible transient error!!",
 	},
 	{
@@ -41,7 +41,7 @@ var numericSignatures = []Signature{
 		Names:   []Name{{"rank", AsRank, Mentioned}, {"node", AsHost, Mentioned}},
 		Meaning: "Megatron reran a step on another GPU and did not get the earlier, reproducible result: the previous run's GPU computes wrongly.",
 		Do:      []Advice{{"Test the previous run's GPU: it gave a different result.", "ssh {node} 'dcgmi diag -r 4'"}},
-		Source:  "Megatron-LM core/rerun_state_machine.py, 0.10 on",
+		Source:  "Megatron-LM core/rerun_state_machine.py, 0.10 and later",
 		Example: "ERROR:megatron.core.rerun_state_machine:Rank 5, node node-7, device 5, iteration #1093: Possible persistent error!!",
 	},
 	{
@@ -168,7 +168,7 @@ var numericSignatures = []Signature{
 		Literals: []string{"to satisfy the constraint "}, Pattern: `Expected (?:parameter|value) .{1,240}to satisfy the constraint (?:IndependentConstraint\()?Real\(\)`,
 		Meaning: "A distribution was given NaNs: the model's outputs or weights are NaN.",
 		Do:      []Advice{adviceOutputs},
-		Source:  "PyTorch torch/distributions/distribution.py, 1.8 on",
+		Source:  "PyTorch torch/distributions/distribution.py, 1.8 and later",
 		Example: "ValueError: Expected parameter loc (Tensor of shape (4, 8)) of distribution Normal(loc: torch.Size([4, 8]), scale: torch.Size([4, 8])) to satisfy the constraint Real(), but found invalid values:",
 	},
 	{

@@ -25,7 +25,7 @@ var peerSignatures = []Signature{
 		ID: "peer-nccl-remote", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"ncclRemoteError"},
 		Meaning:  "NCCL lost another rank, or the network to it; the failure did not start on this rank.",
-		Source:   "NCCL result code 6; PyTorch torch/csrc/distributed/c10d/NCCLUtils.cpp, 1.13 on",
+		Source:   "NCCL result code 6; PyTorch torch/csrc/distributed/c10d/NCCLUtils.cpp, 1.13 and later",
 		Example:  "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.",
 	},
 	{
@@ -40,7 +40,7 @@ var peerSignatures = []Signature{
 		Literals: []string{"NCCL communicator was aborted"}, Pattern: `was aborted on rank (?P<group_rank>\d+)`,
 		Names:   []Name{{"group_rank", AsGroupRank, Mentioned}},
 		Meaning: "The communicator was torn down after an earlier error.",
-		Source:  "PyTorch torch/csrc/distributed/c10d/NCCLUtils.hpp, 1.8 on",
+		Source:  "PyTorch torch/csrc/distributed/c10d/NCCLUtils.hpp, 1.8 and later",
 		Example: "RuntimeError: NCCL communicator was aborted on rank 3.  Original reason for failure was: …",
 	},
 	{
@@ -54,28 +54,28 @@ var peerSignatures = []Signature{
 		ID: "peer-nccl-unfinished", Role: ConsequenceRole,
 		Literals: []string{"Attempt to use communicator before the previous operation returned ncclSuccess"},
 		Meaning:  "The program kept using a communicator that had already failed.",
-		Source:   "NCCL src/init.cc, 2.14 on",
+		Source:   "NCCL src/init.cc, 2.14 and later",
 		Example:  "lzm-h200-10:74737:74737 [1] init.cc:290 NCCL WARN Attempt to use communicator before the previous operation returned ncclSuccess",
 	},
 	{
 		ID: "peer-nccl-proxy", Role: ConsequenceRole,
 		Literals: []string{"NCCL WARN [Proxy Service"},
 		Meaning:  "NCCL's proxy thread reports an earlier error again.",
-		Source:   "NCCL src/proxy.cc, 2.12 on",
+		Source:   "NCCL src/proxy.cc, 2.12 and later",
 		Example:  "a:1:2 [1] proxy.cc:1119 NCCL WARN [Proxy Service 9] Failed to execute operation Connect from rank 9, retcode 6",
 	},
 	{
 		ID: "peer-nccl-service", Role: ConsequenceRole,
 		Literals: []string{"[Service thread] "},
 		Meaning:  "NCCL's proxy thread reports an earlier error again.",
-		Source:   "NCCL src/proxy.cc, 2.12 on",
+		Source:   "NCCL src/proxy.cc, 2.12 and later",
 		Example:  "a:1:2 [1] proxy.cc:1 NCCL WARN [Service thread] Could not receive type from localRank 5, res=3, closed=0",
 	},
 	{
 		ID: "peer-nccl-polling", Role: ConsequenceRole,
 		Literals: []string{"Socket recv failed while polling for opId"},
 		Meaning:  "NCCL's proxy thread on this node is gone; an earlier line shows why.",
-		Source:   "NCCL src/proxy.cc, 2.12 on",
+		Source:   "NCCL src/proxy.cc, 2.12 and later",
 		Example:  "ng30903:3063025:3066048 [0] proxy.cc:1143 NCCL WARN Socket recv failed while polling for opId=0x55a51966cc80",
 	},
 	{
@@ -121,7 +121,7 @@ var peerSignatures = []Signature{
 		Literals: []string{"DeepEP error: timeout ("}, Pattern: `DeepEP error: timeout \((?P<where>[\w ]+)\)`,
 		Meaning: "A rank timed out waiting for other ranks' tokens in DeepEP's expert exchange; the waiter is not at fault.",
 		Do:      []Advice{adviceLateRank},
-		Source:  "DeepEP csrc/deep_ep.cpp, 1.0 on",
+		Source:  "DeepEP csrc/deep_ep.cpp, 1.0 and later",
 		Example: "RuntimeError: DeepEP error: timeout (dispatch CPU)",
 	},
 	{
@@ -131,7 +131,7 @@ var peerSignatures = []Signature{
 		Literals: []string{"DeepEP ", "timeout"}, Pattern: `DeepEP (?:timeout check failed: rank = \d+|(?:\w+ )*(?:dispatch|combine)\b[^,:]{0,80} timeout\b)`,
 		Meaning: "A DeepEP kernel timed out waiting for another GPU and stopped its process; the waiter is not at fault.",
 		Do:      []Advice{adviceLateRank},
-		Source:  "DeepEP csrc/kernels (intranode.cu, internode.cu, utils.cuh), 1.0 on",
+		Source:  "DeepEP csrc/kernels (intranode.cu, internode.cu, utils.cuh), 1.0 and later",
 		Example: "DeepEP dispatch NVL receiver timeout, channel: 6, RDMA: 0, nvl: 0, src NVL: 5, head: 315, tail: 315",
 	},
 	{
@@ -147,7 +147,7 @@ var peerSignatures = []Signature{
 		Literals: []string{"[ProcessGroupUCC-"}, Pattern: `UCC_ERR_TIMED_OUT|imed out`,
 		Meaning: "A rank timed out in a UCC collective; the waiter is not at fault.",
 		Do:      []Advice{adviceLateRank},
-		Source:  "PyTorch torch/csrc/distributed/c10d/ProcessGroupUCC.cpp, 1.13 on",
+		Source:  "PyTorch torch/csrc/distributed/c10d/ProcessGroupUCC.cpp, 1.13 and later",
 		Example: "RuntimeError: [Rank 0][ProcessGroupUCC-0][READY]failed to wait work, UCC_ERR_TIMED_OUT",
 	},
 	{
@@ -156,7 +156,7 @@ var peerSignatures = []Signature{
 		Literals: []string{"sendBytes failed on SocketImpl("}, Pattern: `remote=\[(?P<peer>[^\]]+)\]`,
 		Names:   []Name{{"peer", AsAddress, Lost}},
 		Meaning: "The job's rendezvous store (on rank 0's node) disappeared.",
-		Source:  "PyTorch torch/csrc/distributed/c10d/TCPStore.cpp, 2.4 on",
+		Source:  "PyTorch torch/csrc/distributed/c10d/TCPStore.cpp, 2.4 and later",
 		Example: "sendBytes failed on SocketImpl(fd=3, addr=[localhost]:41234, remote=[node1]:29500): Broken pipe",
 	},
 	{
@@ -165,7 +165,7 @@ var peerSignatures = []Signature{
 		Literals: []string{"recvValue failed on SocketImpl("}, Pattern: `remote=\[(?P<peer>[^\]]+)\]`,
 		Names:   []Name{{"peer", AsAddress, Lost}},
 		Meaning: "The job's rendezvous store (on rank 0's node) disappeared.",
-		Source:  "PyTorch torch/csrc/distributed/c10d/TCPStore.cpp, 2.4 on",
+		Source:  "PyTorch torch/csrc/distributed/c10d/TCPStore.cpp, 2.4 and later",
 		Example: "recvValue failed on SocketImpl(fd=3, addr=[node2]:41234, remote=[node1]:29500): failed to recv, got 0 bytes",
 	},
 	{
@@ -173,7 +173,7 @@ var peerSignatures = []Signature{
 		Says:     LostStore,
 		Literals: []string{"failed to recv, got 0 bytes"},
 		Meaning:  "The job's rendezvous store (on rank 0's node) closed the connection.",
-		Source:   "PyTorch torch/csrc/distributed/c10d/Utils.hpp, 2.4 on",
+		Source:   "PyTorch torch/csrc/distributed/c10d/Utils.hpp, 2.4 and later",
 		Example:  "torch.distributed.DistNetworkError: failed to recv, got 0 bytes",
 	},
 	{
@@ -181,7 +181,7 @@ var peerSignatures = []Signature{
 		Says:     LostStore,
 		Literals: []string{`Failed to check the "should dump" flag on TCPStore`},
 		Meaning:  "The store is gone: rank 0 or its node failed first.",
-		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 2.5 on",
+		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 2.5 and later",
 		Example:  `Failed to check the "should dump" flag on TCPStore, (maybe TCPStore server has shut down too early), with error: Broken pipe`,
 	},
 	{
@@ -301,7 +301,7 @@ var peerSignatures = []Signature{
 		LooksLike: rayEnds,
 		Meaning:   "Ray lost a worker process; its own log or the kernel log shows why.",
 		Do:        []Advice{adviceRayWorker},
-		Source:    "Ray python/ray/_private/worker.py, 1.9 on",
+		Source:    "Ray python/ray/_private/worker.py, 1.9 and later",
 		Example:   "(raylet) A worker died or was killed while executing a task by an unexpected system error. To troubleshoot the problem, check the logs for the dead worker.",
 	},
 	{
@@ -450,7 +450,7 @@ var peerSignatures = []Signature{
 		Literals: []string{"initialization failed. See root cause above"},
 		Meaning:  "A child process failed; its output above shows why.",
 		Do:       []Advice{adviceFirstError},
-		Source:   "vLLM vllm/v1/engine (core_client.py), 0.8 on",
+		Source:   "vLLM vllm/v1/engine (core_client.py), 0.8 and later",
 		Example:  "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}",
 	},
 	{
@@ -466,7 +466,7 @@ var peerSignatures = []Signature{
 		Literals: []string{"ray.exceptions."}, Pattern: `ray\.exceptions\.(?P<type>RayChannelTimeoutError|RayChannelError|GetTimeoutError)\b`,
 		Meaning: "A process timed out waiting for data from another; the waiter is not at fault.",
 		Do:      []Advice{adviceLateRank},
-		Source:  "Ray python/ray/exceptions.py, 2.10 on",
+		Source:  "Ray python/ray/exceptions.py, 2.10 and later",
 		Example: "ray.exceptions.RayChannelTimeoutError: System error: Timed out waiting for object available to read.",
 	},
 	{
@@ -474,7 +474,7 @@ var peerSignatures = []Signature{
 		Literals: []string{"NCCL error in: ", ", unhandled cuda error"},
 		Meaning:  "A CUDA call inside NCCL failed; the same process's NCCL WARN line shows which.",
 		Do:       []Advice{adviceWarnLine},
-		Source:   "PyTorch torch/csrc/distributed/c10d/NCCLUtils.hpp (C10D_NCCL_CHECK), 1.1 on",
+		Source:   "PyTorch torch/csrc/distributed/c10d/NCCLUtils.hpp (C10D_NCCL_CHECK), 1.1 and later",
 		Example:  "RuntimeError: NCCL error in: /pytorch/torch/lib/c10d/ProcessGroupNCCL.cpp:272, unhandled cuda error",
 	},
 	{
@@ -483,7 +483,7 @@ var peerSignatures = []Signature{
 		Literals: []string{"NCCL error in: ", ", "}, Pattern: `NCCL error in: (?P<file>[^:]+):(?P<line>\d+), (?P<text>unhandled system error|internal error|invalid usage|remote process exited)`,
 		Meaning: "An NCCL call failed; the next lines and the same process's NCCL WARN line show why.",
 		Do:      []Advice{adviceWarnLine},
-		Source:  "PyTorch torch/csrc/distributed/c10d/NCCLUtils.hpp (C10D_NCCL_CHECK), 1.5 on",
+		Source:  "PyTorch torch/csrc/distributed/c10d/NCCLUtils.hpp (C10D_NCCL_CHECK), 1.5 and later",
 		Example: "RuntimeError: NCCL error in: /opt/pytorch/torch/lib/c10d/ProcessGroupNCCL.cpp:825, unhandled system error, NCCL version 2.7.8",
 	},
 	{
@@ -570,7 +570,7 @@ var peerSignatures = []Signature{
 		Literals: []string{"NCCL error in: ", ", invalid argument"}, Pattern: `NCCL error in: [^:]+:\d+, (?P<text>invalid argument)`,
 		Meaning: "NCCL rejected its arguments: an invalid rank, world size, device or count, or two ranks on one GPU.",
 		Do:      []Advice{adviceNCCLCall},
-		Source:  "NCCL src/misc/argcheck.cc; PyTorch torch/csrc/distributed/c10d/NCCLUtils.hpp, 1.5 on",
+		Source:  "NCCL src/misc/argcheck.cc; PyTorch torch/csrc/distributed/c10d/NCCLUtils.hpp, 1.5 and later",
 		Example: "RuntimeError: NCCL error in: /opt/pytorch/torch/csrc/distributed/c10d/NCCLUtils.hpp:121, invalid argument, NCCL version 2.10.3",
 	},
 	{

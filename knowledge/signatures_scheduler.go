@@ -64,7 +64,7 @@ var schedulerSignatures = []Signature{
 		Says:     ByDaemon,
 		Literals: []string{"CANCELLED AT ", "DUE TO TASK FAILURE"},
 		Meaning:  "SLURM ended the step because one of its tasks failed; the first task line shows which.",
-		Source:   "SLURM src/slurmd/slurmstepd/req.c, 25.05 on",
+		Source:   "SLURM src/slurmd/slurmstepd/req.c, 25.05 and later",
 		Example:  "slurmstepd: error: *** STEP 8.0 ON node01 CANCELLED AT 2026-11-20T23:20:08 DUE TO TASK FAILURE ***",
 	},
 	{
@@ -223,7 +223,7 @@ var schedulerSignatures = []Signature{
 		Meaning: "SLURM's daemons for this step did not connect in time, before the program could set up its own communication.",
 		Owner:   OwnerCluster,
 		Do:      []Advice{{"Find the node whose daemon was late: a slow file system or blocked port is delaying it.", "clush -w {nodes} 'uptime; journalctl -u slurmd | tail -5'"}},
-		Source:  "SLURM src/plugins/mpi/pmix/pmixp_coll_ring.c and pmixp_coll_tree.c, 18.08 on",
+		Source:  "SLURM src/plugins/mpi/pmix/pmixp_coll_ring.c and pmixp_coll_tree.c, 18.08 and later",
 		Example: "slurmstepd: error:  mpi/pmix_v3: pmixp_coll_ring_reset_if_to: n1 [0]: pmixp_coll_ring.c:742: 0x14ce0c02cb20: collective timeout seq=0",
 	},
 	{
@@ -235,7 +235,7 @@ var schedulerSignatures = []Signature{
 		Meaning: "SLURM's daemon on this node could not reach the one on another node in the step.",
 		Owner:   OwnerCluster,
 		Do:      []Advice{{"Check that slurmd's ports are open between the nodes of the job.", "clush -w {nodes} 'ss -ltn; journalctl -u slurmd | tail -5'"}},
-		Source:  "SLURM src/plugins/mpi/pmix/pmixp_dconn_tcp.c, pmixp_utils.c, 18.08 on",
+		Source:  "SLURM src/plugins/mpi/pmix/pmixp_dconn_tcp.c, pmixp_utils.c, 18.08 and later",
 		Example: "slurmstepd: error:  mpi/pmix_v5: pmixp_p2p_send: n4 [4]: pmixp_utils.c:469: send failed, rc=1001, exceeded the retry limit",
 	},
 	{
@@ -258,7 +258,7 @@ var schedulerSignatures = []Signature{
 		Meaning:  "This Open MPI was built without SLURM support, so srun can't start its processes.",
 		Scope:    ScopeJob,
 		Do:       []Advice{{"Start the program with mpirun, or use an Open MPI built with PMIx and srun --mpi=pmix.", "srun --mpi=list; srun --mpi=pmix python train.py"}},
-		Source:   "Open MPI orte/mca/ess/pmi and prte/mca/schizo/slurm (help texts), 2.0 on",
+		Source:   "Open MPI orte/mca/ess/pmi and prte/mca/schizo/slurm (help texts), 2.0 and later",
 		Example:  "but OMPI was not built with SLURM's PMI support and therefore cannot",
 	},
 	{
@@ -269,7 +269,7 @@ var schedulerSignatures = []Signature{
 		Meaning: "SLURM's private /tmp for the job was missing on this node, so nothing ran there.",
 		Scope:   ScopeNode,
 		Do:      []Advice{{"Have {root}'s private /tmp for jobs repaired; until then, resubmit without the node.", "ssh {node} 'journalctl -u slurmd | tail -30'"}},
-		Source:  "SLURM src/slurmd/slurmstepd/mgr.c and src/plugins/job_container/tmpfs, 20.11 on",
+		Source:  "SLURM src/slurmd/slurmstepd/mgr.c and src/plugins/job_container/tmpfs, 20.11 and later",
 		Example: "slurmstepd: error: container_p_join: open failed /scratch/91/.active: No such file or directory",
 	},
 	{
@@ -488,7 +488,7 @@ var schedulerSignatures = []Signature{
 		Names:   []Name{{"host", AsHost, Lost}},
 		Meaning: "A SLURM daemon on this host did not respond to another one.",
 		Do:      []Advice{{"Check whether slurmd on that host responds.", "scontrol show node {node}; scontrol ping"}},
-		Source:  "SLURM src/common/slurm_protocol_api.c, 21.08 on",
+		Source:  "SLURM src/common/slurm_protocol_api.c, 21.08 and later",
 		Example: "srun: error: slurm_receive_msgs: [[n1]:6818] failed: Socket timed out on send/recv operation",
 	},
 	{

@@ -6,7 +6,7 @@ var signalSignatures = []Signature{
 		ID: "signal-elastic-death", Mechanism: ExternalSignal, Role: ConsequenceRole, Tier: ProcessKiller,
 		Literals: []string{" death signal, shutting down workers"}, Pattern: `Received (?:Signals\.)?(?P<signal>\w+) death signal`,
 		Meaning: "This node's launcher was told to stop from outside the job.",
-		Source:  "PyTorch torch/distributed/elastic/agent/server/api.py, 1.9 on",
+		Source:  "PyTorch torch/distributed/elastic/agent/server/api.py, 1.9 and later",
 		Example: "WARNING: torch.distributed.elastic.agent.server.api:Received 15 death signal, shutting down workers",
 	},
 	{
@@ -31,7 +31,7 @@ var signalSignatures = []Signature{
 		Says:     Aborts,
 		Literals: []string{"client_loop: send disconnect: "},
 		Meaning:  "A session's or launcher's connection to a host was lost.",
-		Source:   "OpenSSH clientloop.c, 8.0 on",
+		Source:   "OpenSSH clientloop.c, 8.0 and later",
 		Example:  "client_loop: send disconnect: Broken pipe",
 	},
 	{
@@ -55,7 +55,7 @@ var signalSignatures = []Signature{
 		Literals: []string{"SignalException: Process "}, Pattern: `Process (?P<pid>\d+) got signal: (?:Signals\.)?(?P<signal>\w+)`,
 		Names:   []Name{{"pid", AsPID, Mentioned}},
 		Meaning: "The launcher was told to stop; the number is the launcher's process, not a rank's.",
-		Source:  "PyTorch torch/distributed/elastic/multiprocessing/api.py, 1.9 on",
+		Source:  "PyTorch torch/distributed/elastic/multiprocessing/api.py, 1.9 and later",
 		Example: "torch.distributed.elastic.multiprocessing.api.SignalException: Process 1234 got signal: 15",
 	},
 	{
@@ -70,7 +70,7 @@ var signalSignatures = []Signature{
 		Literals: []string{"Sending process ", " closing signal "}, Pattern: `Sending process (?P<pid>\d+) closing signal (?P<signal>\w+)`,
 		Names:   []Name{{"pid", AsPID, Mentioned}},
 		Meaning: "The launcher stops its remaining processes.",
-		Source:  "PyTorch torch/distributed/elastic/multiprocessing/api.py, 1.9 on",
+		Source:  "PyTorch torch/distributed/elastic/multiprocessing/api.py, 1.9 and later",
 		Example: "W0801 13:23:17.366000 32974 torch/distributed/elastic/multiprocessing/api.py:900] Sending process 33051 closing signal SIGTERM",
 	},
 	{
@@ -78,7 +78,7 @@ var signalSignatures = []Signature{
 		Literals: []string{"Unable to shutdown process "}, Pattern: `shutdown process (?P<pid>\d+)`,
 		Names:   []Name{{"pid", AsPID, Mentioned}},
 		Meaning: "A process did not stop when asked, so the launcher killed it.",
-		Source:  "PyTorch torch/distributed/elastic/multiprocessing/api.py, 1.9 on",
+		Source:  "PyTorch torch/distributed/elastic/multiprocessing/api.py, 1.9 and later",
 		Example: "Unable to shutdown process 4242 via Signals.SIGTERM, forcefully exiting via Signals.SIGKILL",
 	},
 	{

@@ -41,7 +41,7 @@ var startupSignatures = []Signature{
 		Literals: []string{"Name does not resolve"}, Pattern: `(?:'(?P<host>[^']+)': )?Name does not resolve`,
 		Not:     httpWords,
 		Names:   []Name{{"host", AsHost, Mentioned}},
-		Meaning: "A host name, usually the master's, does not resolve on this node.",
+		Meaning: "This node could not resolve a host name, usually the master's.",
 		Do:      []Advice{{"Resolve {host} on {node}; if that fails, use its IP address.", "ssh {node} 'getent hosts {host}; cat /etc/resolv.conf'"}},
 		Source:  "musl getaddrinfo EAI_NONAME; busybox nslookup",
 		Example: "nslookup: can't resolve 'dlc1dwuhvtro4c27-master-0': Name does not resolve",
@@ -50,7 +50,7 @@ var startupSignatures = []Signature{
 		ID: "init-dns-unknown", Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Name or service not known"}, Not: httpWords,
 		Pattern: `gaierror|c10d|getaddrinfo|[Rr]esolv|MASTER|socket|nslookup|ping: |host not found|ssh: `,
-		Meaning: "A host name, usually the master's, does not resolve on this node.",
+		Meaning: "This node could not resolve a host name, usually the master's.",
 		Do:      []Advice{adviceResolve},
 		Source:  "glibc getaddrinfo EAI_NONAME",
 		Example: "socket.gaierror: [Errno -2] Name or service not known",
@@ -131,7 +131,7 @@ var startupSignatures = []Signature{
 		Names:   []Name{{"peer", AsAddress, Mentioned}},
 		Meaning: "This process could not reach the job's rendezvous store (at MASTER_ADDR) in time.",
 		Do:      []Advice{{"Check that rank 0 has started, and that {peer} responds on its port.", "ssh {node} 'nc -zv {peer} {port}'"}},
-		Source:  "PyTorch torch/csrc/distributed/c10d/socket.cpp, 1.11 on",
+		Source:  "PyTorch torch/csrc/distributed/c10d/socket.cpp, 1.11 and later",
 		Example: "torch.distributed.DistNetworkError: The client socket has timed out after 900s while trying to connect to (node1, 29500).",
 	},
 	{
@@ -148,7 +148,7 @@ var startupSignatures = []Signature{
 		Pattern: `failed to connect to (?:any network address of \()?\[?(?P<peer>[^\],)]+)[\],][^(]*(?:\(errno: (?P<errno>\d+))?`,
 		Names:   []Name{{"peer", AsAddress, Mentioned}},
 		Meaning: "One attempt to reach the store failed; it is retried, so one such line means little.",
-		Source:  "PyTorch torch/csrc/distributed/c10d/socket.cpp, 1.11 on",
+		Source:  "PyTorch torch/csrc/distributed/c10d/socket.cpp, 1.11 and later",
 		Example: "[W socket.cpp:697] [c10d] The client socket has failed to connect to [node1]:29500 (errno: 111 - Connection refused).",
 	},
 	{
@@ -157,7 +157,7 @@ var startupSignatures = []Signature{
 		Literals: []string{" waiting for clients. "}, Pattern: `Timed out after (?P<seconds>\d+) seconds waiting for clients\. (?P<joined>\d+)/(?P<world>\d+) clients joined`,
 		Meaning: "Some of the job's processes never joined the rendezvous.",
 		Do:      []Advice{adviceNotJoined},
-		Source:  "PyTorch torch/csrc/distributed/c10d/TCPStore.cpp, 2.2 on",
+		Source:  "PyTorch torch/csrc/distributed/c10d/TCPStore.cpp, 2.2 and later",
 		Example: "torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 8/16 clients joined.",
 	},
 	{
@@ -167,7 +167,7 @@ var startupSignatures = []Signature{
 		Pattern:  `on rank\D{0,3}\d{1,7}(?:, for key: \S{1,120} \(world_size=(?P<world>\d+), (?:worker_count|num_workers_joined)=(?P<joined>\d+))?`,
 		Meaning:  "Some of the job's processes never joined the process group.",
 		Do:       []Advice{adviceNotJoined},
-		Source:   "PyTorch torch/distributed/distributed_c10d.py, 1.8 on",
+		Source:   "PyTorch torch/distributed/distributed_c10d.py, 1.8 and later",
 		Example:  "RuntimeError: Timed out initializing process group in store based barrier on rank 3, for key: store_based_barrier_key:1 (world_size=16, num_workers_joined=15, timeout=0:30:00)",
 	},
 	{
@@ -176,7 +176,7 @@ var startupSignatures = []Signature{
 		Literals: []string{"wait timeout after ", ", keys: "}, Pattern: `wait timeout after (?P<ms>\d+)ms, keys: (?P<key>\S{1,120})`,
 		Meaning: "This process timed out waiting for a key that another process should have written to the store.",
 		Do:      []Advice{{"Check the rank that should have written this key, usually the first in its group.", "tail -n 1 *{job}*"}},
-		Source:  "PyTorch torch/csrc/distributed/c10d/TCPStore.cpp, 2.5 on",
+		Source:  "PyTorch torch/csrc/distributed/c10d/TCPStore.cpp, 2.5 and later",
 		Example: "torch.distributed.DistStoreError: wait timeout after 300000ms, keys: /default_pg/0//cuda//",
 	},
 	{
@@ -193,7 +193,7 @@ var startupSignatures = []Signature{
 		Names:   []Name{{"group_rank", AsGroupRank, Mentioned}},
 		Meaning: "The process could not fetch the NCCL address of its group's first rank; that rank may be gone.",
 		Do:      []Advice{{"Check the first rank in this group: it should have published the NCCL address.", "tail -n 1 *{job}*"}},
-		Source:  "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 1.8 on",
+		Source:  "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 1.8 and later",
 		Example: "[3] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: Connection reset by peer",
 	},
 	{
@@ -208,7 +208,7 @@ var startupSignatures = []Signature{
 		Literals: []string{"RendezvousTimeoutError"},
 		Meaning:  "Not all nodes reached the launcher's rendezvous in time.",
 		Do:       []Advice{{"Count the nodes where torchrun started, and compare with --nnodes.", "grep -lE 'rendezvous|torchrun' *{job}*"}},
-		Source:   "PyTorch torch/distributed/elastic/rendezvous/api.py, 1.9 on",
+		Source:   "PyTorch torch/distributed/elastic/rendezvous/api.py, 1.9 and later",
 		Example:  "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError",
 	},
 	{
@@ -217,7 +217,7 @@ var startupSignatures = []Signature{
 		Literals: []string{"RendezvousConnectionError"},
 		Meaning:  "The launcher had no connection to the rendezvous store; at the end of a job, that means the store's host exited first.",
 		Do:       []Advice{adviceStoreHost},
-		Source:   "PyTorch torch/distributed/elastic/rendezvous/c10d_rendezvous_backend.py, 1.9 on",
+		Source:   "PyTorch torch/distributed/elastic/rendezvous/c10d_rendezvous_backend.py, 1.9 and later",
 		Example:  "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the C10d store has failed. See inner exception for details.",
 	},
 	{
@@ -225,14 +225,14 @@ var startupSignatures = []Signature{
 		Says:     JobOver,
 		Literals: []string{"RendezvousClosedError"},
 		Meaning:  "The rendezvous was closed because the job had already ended elsewhere.",
-		Source:   "PyTorch torch/distributed/elastic/rendezvous/api.py, 1.9 on",
+		Source:   "PyTorch torch/distributed/elastic/rendezvous/api.py, 1.9 and later",
 		Example:  "torch.distributed.elastic.rendezvous.api.RendezvousClosedError",
 	},
 	{
 		ID: "init-rendezvous-graceful", Role: ConsequenceRole,
 		Literals: []string{"RendezvousGracefulExitError"},
 		Meaning:  "A spare node was not needed.",
-		Source:   "PyTorch torch/distributed/elastic/rendezvous/dynamic_rendezvous.py, 2.2 on",
+		Source:   "PyTorch torch/distributed/elastic/rendezvous/dynamic_rendezvous.py, 2.2 and later",
 		Example:  "torch.distributed.elastic.rendezvous.api.RendezvousGracefulExitError: The node 'node7_4242_0' has been put into the redundancy list.",
 	},
 	{
@@ -241,7 +241,7 @@ var startupSignatures = []Signature{
 		Names:   []Name{{"nodes", AsAgent, Unheard}},
 		Meaning: "The launcher on these nodes stopped responding.",
 		Do:      []Advice{{"Check the node whose launcher stopped responding: its kernel log and last lines.", "ssh {node} 'uptime; dmesg -T | tail -30'"}},
-		Source:  "PyTorch torch/distributed/elastic/rendezvous/dynamic_rendezvous.py, 1.9 on",
+		Source:  "PyTorch torch/distributed/elastic/rendezvous/dynamic_rendezvous.py, 1.9 and later",
 		Example: "As part of the sync operation the node(s) 'node7_4242_0' have been removed from the rendezvous '123' since they had no heartbeat.",
 	},
 	{
@@ -250,14 +250,14 @@ var startupSignatures = []Signature{
 		Names:   []Name{{"node", AsAgent, Unheard}},
 		Meaning: "The launcher on this node stopped responding.",
 		Do:      []Advice{{"Check the node whose launcher stopped responding: its kernel log and last lines.", "ssh {node} 'uptime; dmesg -T | tail -30'"}},
-		Source:  "PyTorch torch/distributed/elastic/rendezvous/dynamic_rendezvous.py, 2.3 on",
+		Source:  "PyTorch torch/distributed/elastic/rendezvous/dynamic_rendezvous.py, 2.3 and later",
 		Example: "Detected dead node 'node7_4242_0', removing it from the rendezvous",
 	},
 	{
 		ID: "init-rendezvous-keepalive", Role: ConsequenceRole,
 		Literals: []string{"has failed to send a keep-alive heartbeat to the rendezvous"},
 		Meaning:  "The launcher lost the rendezvous store, usually because its host failed first.",
-		Source:   "PyTorch torch/distributed/elastic/rendezvous/dynamic_rendezvous.py, 1.9 on",
+		Source:   "PyTorch torch/distributed/elastic/rendezvous/dynamic_rendezvous.py, 1.9 and later",
 		Example:  "The node 'node7_4242_0' has failed to send a keep-alive heartbeat to the rendezvous '123' due to an error of type RendezvousConnectionError.",
 	},
 	{
@@ -265,7 +265,7 @@ var startupSignatures = []Signature{
 		Literals: []string{"vLLM server can't be reached at "}, Pattern: `server can't be reached at (?P<peer>\S+) after (?P<seconds>[\d.]+) seconds`,
 		Meaning: "The trainer could not reach an inference server at this address in time: it wasn't started, failed, or is still loading its model. Its own log shows which.",
 		Do:      []Advice{{"Read the inference server's own log, and start the trainer once the server is up.", "curl -sS -m 5 http://SERVER:8000/health"}},
-		Source:  "TRL trl/extras/vllm_client.py, 0.16 on",
+		Source:  "TRL trl/extras/vllm_client.py, 0.16 and later",
 		Example: "ConnectionError: The vLLM server can't be reached at http://0.0.0.0:8000 after 240.0 seconds. Make sure the server is running by running `trl vllm-serve`.",
 	},
 	{

@@ -180,7 +180,7 @@ var storageSignatures = []Signature{
 		Literals: []string{"[Errno 70] Communication error on send"},
 		Meaning:  "The client of a network file system could not talk to its server.",
 		Do:       []Advice{adviceMount},
-		Source:   "errno ECOMM, as BeeGFS returns it",
+		Source:   "errno ECOMM, as returned by BeeGFS",
 		Example:  "OSError: [Errno 70] Communication error on send: '/mnt/beegfs/a.bin'",
 	},
 	{

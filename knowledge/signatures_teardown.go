@@ -6,7 +6,7 @@ var collectiveSignatures = []Signature{
 		ID: "collective-mismatch", Mechanism: CollectiveMismatch, Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"Detected mismatch between collectives on ranks"},
 		Meaning:  "Two ranks were in different collectives at the same point.",
-		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupWrapper.cpp, 1.9 on",
+		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupWrapper.cpp, 1.9 and later",
 		Example:  "RuntimeError: Detected mismatch between collectives on ranks. Rank 1 is running collective: CollectiveFingerPrint(SequenceNumber=5, OpType=ALLREDUCE), but Rank 0 is running collective: …",
 	},
 	{
@@ -71,7 +71,7 @@ var collectiveSignatures = []Signature{
 		Literals: []string{"Finished writing ", " debug info to "}, Pattern: `Finished writing (?:NCCLPG|Flight Recorder) debug info to (?P<path>/[^\s"']*_)(?P<rank>\d+)\s*$`,
 		Names:   []Name{{"rank", AsRank, Writer}, {"path", AsPath, Writer}},
 		Meaning: "This rank wrote its flight-recorder dump to the path shown, on its own node.",
-		Source:  "PyTorch torch/csrc/distributed/c10d/NCCLUtils.cpp (DebugInfoWriter), 2.2 on",
+		Source:  "PyTorch torch/csrc/distributed/c10d/NCCLUtils.cpp (DebugInfoWriter), 2.2 and later",
 		Example: "[rank3]:[I508 03:10:19.845 FlightRecorder.cpp:42] Finished writing Flight Recorder debug info to /tmp/nccl_trace_rank_3",
 	},
 	{
@@ -79,7 +79,7 @@ var collectiveSignatures = []Signature{
 		Says:     OfWatchdog,
 		Literals: []string{"watchdog got stuck for "}, Pattern: `got stuck for (?P<seconds>\d+) ?seconds`,
 		Meaning: "PyTorch's watchdog thread itself got stuck, blocked by a CUDA call or the GIL.",
-		Source:  "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 2.2 on",
+		Source:  "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 2.2 and later",
 		Example: "[PG ID 0 PG GUID 0(default_pg) Rank 1] ProcessGroupNCCL's watchdog got stuck for 480 seconds without making progress in monitoring enqueued collectives.",
 	},
 	{
@@ -87,7 +87,7 @@ var collectiveSignatures = []Signature{
 		Says:     OfWatchdog,
 		Literals: []string{"Could not acquire GIL within"},
 		Meaning:  "This rank should have exited, but the GIL was held: something in Python is hanging.",
-		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 2.3 on",
+		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 2.3 and later",
 		Example:  "Could not acquire GIL within 300 ms on exit, possible GIL induced hang",
 	},
 	{
@@ -96,7 +96,7 @@ var collectiveSignatures = []Signature{
 		Literals: []string{"Watchdog caught collective operation timeout"}, Pattern: `\[Rank \d+\] Watchdog caught|timeout: WorkNCCL\(`,
 		Meaning: "This rank timed out in a collective; treat it as a waiter until proven otherwise.",
 		Do:      []Advice{adviceLateRank},
-		Source:  "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 1.8 on",
+		Source:  "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 1.8 and later",
 		Example: "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1580, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600060 milliseconds before timing out.",
 	},
 	{
@@ -105,14 +105,14 @@ var collectiveSignatures = []Signature{
 		Names:   []Name{{"group_ranks", AsGroupRank, Awaited}},
 		Meaning: "These ranks (group ranks) did not reach a barrier.",
 		Do:      []Advice{{"Read those ranks' logs; the numbers are group ranks.", "tail -n 1 *{job}*"}},
-		Source:  "PyTorch torch/csrc/distributed/c10d/ProcessGroupGloo.cpp, 1.8 on",
+		Source:  "PyTorch torch/csrc/distributed/c10d/ProcessGroupGloo.cpp, 1.8 and later",
 		Example: "[Rank 0]: Rank 2 failed to pass monitoredBarrier in 30000 ms",
 	},
 	{
 		ID: "barrier-monitored-victim", Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{" successfully reached monitoredBarrier, but "},
 		Meaning:  "This rank reached the barrier; others did not.",
-		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupGloo.cpp, 1.8 on",
+		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupGloo.cpp, 1.8 and later",
 		Example:  "Rank 3 successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 0. Please check rank 0 logs for faulty rank.",
 	},
 }
@@ -123,7 +123,7 @@ var teardownSignatures = []Signature{
 		ID: "teardown-child-failed", Role: ConsequenceRole,
 		Literals: []string{"ChildFailedError"},
 		Meaning:  "The launcher reports that a process on this node failed; the process's own lines show why.",
-		Source:   "PyTorch torch/distributed/elastic/multiprocessing/errors, 1.9 on",
+		Source:   "PyTorch torch/distributed/elastic/multiprocessing/errors, 1.9 and later",
 		Example:  "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ",
 	},
 	{
@@ -131,7 +131,7 @@ var teardownSignatures = []Signature{
 		Literals: []string{"failed (exitcode: "}, Pattern: `exitcode: (?P<code>-?\d+)\) local_rank: (?P<local>\d+) \(pid: (?P<pid>\d+)\)`,
 		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "The launcher saw a process exit on this node; a negative exit code is the signal that killed it.",
-		Source:  "PyTorch torch/distributed/elastic/multiprocessing/api.py, 1.9 on",
+		Source:  "PyTorch torch/distributed/elastic/multiprocessing/api.py, 1.9 and later",
 		Example: "failed (exitcode: -6) local_rank: 3 (pid: 4242) of binary: /usr/bin/python3",
 	},
 	{
@@ -153,28 +153,28 @@ var teardownSignatures = []Signature{
 		ID: "teardown-some-nccl", Role: ConsequenceRole,
 		Literals: []string{"Some NCCL operations have failed or timed out"},
 		Meaning:  "PyTorch aborts the process because results from its GPU may be corrupt.",
-		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 1.8 on",
+		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 1.8 and later",
 		Example:  "[Rank 0] Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA kernels, subsequent GPU operations might run on corrupted/incomplete data.",
 	},
 	{
 		ID: "teardown-inconsistency", Role: ConsequenceRole,
 		Literals: []string{"To avoid data inconsistency, we are taking the entire process down"},
 		Meaning:  "PyTorch aborts the process because results from its GPU may be corrupt.",
-		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 1.8 on",
+		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 1.8 and later",
 		Example:  "To avoid data inconsistency, we are taking the entire process down.",
 	},
 	{
 		ID: "teardown-watchdog-thread", Role: ConsequenceRole,
 		Literals: []string{"watchdog thread terminated with exception"},
 		Meaning:  "The watchdog terminates the process; the text after it repeats the reason.",
-		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 2.1 on",
+		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 2.1 and later",
 		Example:  "[PG ID 0 PG GUID 0(default_pg) Rank 1] Process group watchdog thread terminated with exception: …",
 	},
 	{
 		ID: "teardown-exit-barrier", Role: ConsequenceRole,
 		Literals: []string{"Error waiting on exit barrier"},
 		Meaning:  "The launcher could not wait for the other nodes to finish.",
-		Source:   "PyTorch torch/distributed/elastic/agent/server/api.py, 1.9 on",
+		Source:   "PyTorch torch/distributed/elastic/agent/server/api.py, 1.9 and later",
 		Example:  "Error waiting on exit barrier. Elapsed: 300.1 seconds",
 	},
 	{
@@ -231,9 +231,9 @@ var teardownSignatures = []Signature{
 // noiseSignatures: harmless, also in healthy jobs.
 var noiseSignatures = []Signature{
 	noise("noise-destroy-pg", "destroy_process_group() was not called", "The program exited without destroying its process group; only a reminder.",
-		"PyTorch ProcessGroupNCCL.cpp, 2.4 on", "[rank0]:[W1109 ProcessGroupNCCL.cpp:1250] Warning: WARNING: destroy_process_group() was not called before program exit, which can leak resources."),
+		"PyTorch ProcessGroupNCCL.cpp, 2.4 and later", "[rank0]:[W1109 ProcessGroupNCCL.cpp:1250] Warning: WARNING: destroy_process_group() was not called before program exit, which can leak resources."),
 	noise("noise-destroy-pg-old", "process group has NOT been destroyed before we destruct ProcessGroupNCCL", "The program exited without destroying its process group; only a reminder.",
-		"PyTorch ProcessGroupNCCL.cpp, 2.4 on", "[W CudaIPCTypes.cpp] Warning: WARNING: process group has NOT been destroyed before we destruct ProcessGroupNCCL."),
+		"PyTorch ProcessGroupNCCL.cpp, 2.4 and later", "[W CudaIPCTypes.cpp] Warning: WARNING: process group has NOT been destroyed before we destruct ProcessGroupNCCL."),
 	noise("noise-omp", "Setting OMP_NUM_THREADS environment variable for each process", "The launcher's default for CPU threads.",
 		"PyTorch torch/distributed/run.py", "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default, to avoid your system being overloaded"),
 	noise("noise-tokenizers", "huggingface/tokenizers: The current process just got forked", "A hint about tokenizer threads.",

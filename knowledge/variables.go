@@ -35,7 +35,7 @@ func VariableByName(name string) (Variable, bool) {
 
 const (
 	ncclGuide  = "NCCL user guide, Environment Variables (up to 2.30)"
-	torchNCCL  = "PyTorch ProcessGroupNCCL.hpp and .cpp, 2.2 on"
+	torchNCCL  = "PyTorch ProcessGroupNCCL.hpp and .cpp, 2.2 and later"
 	torchDocs  = "PyTorch documentation, environment variables"
 	slurmMan   = "SLURM, man srun and sbatch"
 	aisSDK     = "AIStore Python SDK and Go client, 5.0"

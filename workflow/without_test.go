@@ -64,7 +64,7 @@ func TestWhoDoesNotHaveOneArtefactIsAskedForTheNext(t *testing.T) {
 	if got := s.asked(t); len(got) != 0 {
 		t.Errorf("still asked: %q", got)
 	}
-	want := "say: Nothing more needed. Can't tell: “a GPU stopped finishing work” or “one rank stalled”. To confirm on the next run: " +
+	want := "say: Nothing more needed. Can't tell: “a GPU stopped making progress” or “one rank stalled”. To confirm on the next run: " +
 		"the dumps (export TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1); stacks (py-spy dump --pid PID)."
 	if got := s.seen[len(s.seen)-1]; got != want {
 		t.Errorf("said %s", got)

@@ -221,6 +221,14 @@ func inventoryOf(f *resolve.Facts) []incident.Finding {
 	return out
 }
 
+// ofThem is "all", or how many of so many.
+func ofThem(n, size int) string {
+	if n == size {
+		return "all"
+	}
+	return fmt.Sprintf("%d of them", n)
+}
+
 // communicators says which there are, and who is which rank of the widest on which GPU.
 func communicators(f *resolve.Facts) incident.Finding {
 	w := f.NCCL.World
@@ -228,9 +236,9 @@ func communicators(f *resolve.Facts) incident.Finding {
 		return incident.Finding{}
 	}
 	j := w.Comms[0]
-	fd := incident.Finding{Statement: fmt.Sprintf("%d communicators; the largest has %d ranks, %d of them in these logs", len(w.Comms), j.Size, len(j.Members))}
+	fd := incident.Finding{Statement: fmt.Sprintf("%d communicators; the largest has %d ranks, %s in these logs", len(w.Comms), j.Size, ofThem(len(j.Members), j.Size))}
 	if len(w.Comms) == 1 {
-		fd.Statement = fmt.Sprintf("one communicator with %d ranks, %d of them in these logs", j.Size, len(j.Members))
+		fd.Statement = fmt.Sprintf("one communicator with %d ranks, %s in these logs", j.Size, ofThem(len(j.Members), j.Size))
 	}
 	if w.Apart > 0 {
 		fd.Statement += fmt.Sprintf("; another %d partial views of communicators can't be matched up", w.Apart)

@@ -41,5 +41,5 @@ func TestEvidenceIsGivenInTheConversation(t *testing.T) {
 		"notes.txt is neither a job log nor evidence I can read",
 		"model.weights is a binary file: neither a log",
 		"reading fr_rank_0.json and 3 more files as evidence: PyTorch flight-recorder dumps",
-		"The GPU of rank 3 stopped finishing work")
+		"The GPU of rank 3 stopped making progress")
 }

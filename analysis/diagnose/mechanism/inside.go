@@ -29,9 +29,9 @@ func gpuHang(s *Scene) *Proposal {
 	p := collective(s, knowledge.GPUHang)
 	p.Ranks, p.Nodes, p.Scope = g.Root, nodesOf(f, g.Root), scopeOf(f, g.Root)
 	p.Base = 0.93
-	p.Summary = fmt.Sprintf("the GPU of %s stopped finishing work while its process kept issuing it", where(f, g.Root))
+	p.Summary = fmt.Sprintf("the GPU of %s stopped making progress while its process kept issuing work", where(f, g.Root))
 	if len(g.Root) == 0 {
-		p.Summary = "a GPU stopped finishing work while its process kept issuing it"
+		p.Summary = "a GPU stopped making progress while its process kept issuing work"
 	}
 	p.Why = "its first uncompleted collective is well behind its group's, although it issued as many as the other ranks"
 	if g.Unstarted {
