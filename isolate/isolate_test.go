@@ -77,6 +77,9 @@ func has(nodes []string, n string) bool { return slices.Contains(nodes, n) }
 // TestTheCulpritIsFoundInFewRounds plays searches on clusters of 64 to 1,024 nodes with five wrong outcomes in a hundred.
 func TestTheCulpritIsFoundInFewRounds(t *testing.T) {
 	runs := 12
+	if testing.Short() {
+		runs = 5
+	}
 	if n, err := strconv.Atoi(os.Getenv("FAULTLINE_RUNS")); err == nil {
 		runs = n // 500 take some twenty minutes
 	}
