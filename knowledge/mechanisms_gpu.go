@@ -121,7 +121,7 @@ var gpuMechanisms = []Mechanism{
 		Slug: SilentCorruption, Origin: "gpu", Owner: "cluster", Resubmit: "unknown",
 		Alone: "compute",
 		Again: Again{Machine: true},
-		Title: "a GPU may be producing wrong results",
+		Title: "a GPU may produce wrong results",
 		Meaning: "The loss jumped, or model replicas differ, with no change to code or data. " +
 			"Only a replay of the same steps on other machines can prove that a GPU computes wrongly.",
 		Now: []Advice{
