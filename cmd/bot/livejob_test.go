@@ -194,8 +194,8 @@ func (w *liveWriter) pause(seconds int, over func(end float64)) {
 func (w *liveWriter) die(at float64) {
 	w.truth.Died = true
 	rank := min(1, w.form.ranks-1)
-	w.say(rank, fmt.Sprintf("[rank%d]: Traceback (most recent call last):\n[rank%[1]d]:   File \"/work/train.py\", line 88, in <module>\n[rank%[1]d]:     main()\n"+
-		"[rank%[1]d]:   File \"/work/train.py\", line 61, in main\n[rank%[1]d]:     out = model(batch)\n"+
+	w.say(rank, fmt.Sprintf("[rank%d]: Traceback (most recent call last):\n[rank%[1]d]:   File \"train.py\", line 88, in <module>\n[rank%[1]d]:     main()\n"+
+		"[rank%[1]d]:   File \"train.py\", line 61, in main\n[rank%[1]d]:     out = model(batch)\n"+
 		"[rank%[1]d]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.11 GiB of which 1.02 GiB is free. "+
 		"Including non-PyTorch memory, this process has 78.08 GiB memory in use. Of the allocated memory 74.10 GiB is allocated by PyTorch, and 2.90 GiB is reserved by PyTorch but unallocated.\n", rank))
 	w.say(0, fmt.Sprintf("srun: error: node01: task %d: Exited with exit code 1\nslurmstepd: error: *** STEP 4242.0 ON node01 CANCELLED AT %s ***\n", rank, liveAt(at+1).Format(wallTime)))
