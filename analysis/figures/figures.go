@@ -115,14 +115,19 @@ func sum(name, unit string, r []Reading) incident.Figure {
 	}
 	w := min(Window, len(values))
 	m := Median(values)
-	off := make([]float64, len(values))
-	for i, v := range values {
-		off[i] = math.Abs(v - m)
-	}
 	const normal = 1.4826 // the standard deviation of normal noise by its median deviation
 	last := r[len(r)-1].At
-	return incident.Figure{Name: name, Unit: unit, N: len(values), Median: round(m), Spread: round(normal * Median(off)),
+	return incident.Figure{Name: name, Unit: unit, N: len(values), Median: round(m), Spread: round(normal * deviation(values, m)),
 		First: round(Median(values[:w])), Last: round(Median(values[len(values)-w:])), File: last.File, Line: last.Line}
+}
+
+// deviation is the median distance of values from their median, which outliers do not move.
+func deviation(values []float64, median float64) float64 {
+	off := make([]float64, len(values))
+	for i, v := range values {
+		off[i] = math.Abs(v - median)
+	}
+	return Median(off)
 }
 
 // round keeps six digits: more than any line prints.

@@ -8,12 +8,11 @@ import (
 	"faultline/incident"
 )
 
-const (
-	// moves is the share of its largest value by which a curve must move to tell more than a straight line.
-	moves = 0.05
-	// fullMemory is the share of a GPU's memory, in per cent, from which on a straight line tells something, too.
-	fullMemory = 85
-)
+// moves is the share of its largest value by which a curve must move to tell more than a straight line.
+const moves = 0.05
+
+// LittleLeft is the share of a GPU's memory in use, in per cent, from which on little is left: the method's limit for a warning.
+const LittleLeft = 85.0
 
 // Pictured are the lines of a picture's points, whose text Fill needs.
 func Pictured(f *resolve.Facts, c *incident.Course) []worker.At {
@@ -56,7 +55,7 @@ func Fill(c *incident.Course, f *resolve.Facts, said map[worker.Pos]string) {
 		}
 	}
 	r, unit := Memory(lines)
-	if _, high := ends(r); moving(r) || unit == "%" && high >= fullMemory {
+	if _, high := ends(r); moving(r) || unit == "%" && high >= LittleLeft {
 		c.Memory = unit
 		fill(c, r, func(p *incident.CoursePoint, v *float64) { p.Memory = v })
 	}
@@ -100,9 +99,5 @@ func mirrored(points []incident.CoursePoint) bool {
 		return false
 	}
 	usual := Median(work)
-	off := make([]float64, len(work))
-	for i, v := range work {
-		off[i] = math.Abs(v - usual)
-	}
-	return Median(off) < moves*usual
+	return deviation(work, usual) < moves*usual
 }

@@ -51,11 +51,8 @@ func (l *look) compare(r []figures.Reading, unit string) {
 	l.valued(l.sign(incident.SignThroughput, level, text, last, r[0].At), now, base, unit)
 }
 
-// Shares of a GPU's memory from which on little is left: the method's limits.
-const (
-	memoryWarn = 85.0
-	memoryFull = 95.0
-)
+// memoryFull is the share of a GPU's memory from which on it counts as full: the method's limit for an alarm.
+const memoryFull = 95.0
 
 // memory says how full the fullest GPU is.
 func (l *look) memory() {
@@ -76,7 +73,7 @@ func (l *look) memory() {
 	switch {
 	case worst.Value >= memoryFull:
 		level, text = incident.TriageCritical, text+": a slightly larger batch may not fit"
-	case worst.Value >= memoryWarn:
+	case worst.Value >= figures.LittleLeft:
 		level, text = incident.TriageWarning, text+": little headroom"
 	}
 	s := l.sign(incident.SignMemory, level, text, worst.At)
