@@ -91,8 +91,10 @@ func (f *Flow) RunTest(ctx context.Context, l *Lease) (wait time.Duration, err e
 		i = slices.IndexFunc(inv.Search.Tests, func(t isolate.Test) bool { return t.Name == string(l.Payload) })
 	}
 	row, _ := About(inv.State)
+	pending := i >= 0 && inv.Search.Tests[i].Outcome == isolate.Pending
+	over := row.Kind == Settled || f.Submitter == nil
 	switch {
-	case i < 0 || inv.Search.Tests[i].Outcome != isolate.Pending || row.Kind == Settled || f.Submitter == nil: // a person was faster
+	case !pending || over: // a person was faster
 		return 0, done()
 	case row.Kind == Working:
 		return workWait, nil

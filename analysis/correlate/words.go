@@ -211,15 +211,18 @@ func (x *inquiry) statement(t *trouble) string {
 
 // mountpath is the one that the records name, as AIStore prints it: "mp[/ais/nvme0n1, nvme0n1, nvme]" (fs/fs.go).
 func (t *trouble) mountpath() string {
-	const unnamed = "a disk or mountpath"
+	const (
+		unnamed     = "a disk or mountpath"
+		longestPath = 100
+	)
 	named := ""
 	for _, p := range t.points {
 		if p.event == nil {
 			continue
 		}
-		_, rest, ok := strings.Cut(p.event.Text, "mp[")
-		path, _, closed := strings.Cut(rest, ",")
-		if !ok || !closed || !strings.HasPrefix(path, "/") || len(path) > 100 {
+		_, rest, _ := strings.Cut(p.event.Text, "mp[")
+		path, _, whole := strings.Cut(rest, ",")
+		if aPath := strings.HasPrefix(path, "/") && len(path) <= longestPath; !whole || !aPath {
 			continue
 		}
 		if named != "" && named != path {
