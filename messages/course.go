@@ -161,7 +161,7 @@ func inUnits(unit string) func(float64) string {
 		unit = " " + unit
 	}
 	return func(v float64) string {
-		if v < 1000 {
+		if v < 1000 || v >= 1e15 { // what a log prints may be beyond any counter
 			return fourDigits(v) + unit
 		}
 		return grouped(int64(math.Round(v))) + unit

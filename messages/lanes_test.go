@@ -76,3 +76,11 @@ func TestAReportWithoutLanesHasNoPicture(t *testing.T) {
 		t.Error("an empty picture")
 	}
 }
+
+func TestAFigureOfAnySizeHasAWord(t *testing.T) {
+	for v, want := range map[float64]string{41.83: "41.83 tokens/s", 5550.4: "5,550 tokens/s", 1e300: "1e+300 tokens/s"} {
+		if got := inUnits("tokens/s")(v); got != want {
+			t.Errorf("%g: got %q, want %q", v, got, want)
+		}
+	}
+}
