@@ -151,15 +151,6 @@ func (id *identity) labels(w *line.Who) (global, local int) {
 	return w.Global, w.Local
 }
 
-// nodesFromContent ties a file to a node where exactly one host writes in it.
-// launchersOf finds the files into which srun merged what launchers print, each under its task's number: of several labels at least one
-// stands before lines of several ranks.
-// onTask is the node of the launcher whose label a line bears, or "".
-// untie takes a file's node back where it is the only one that these logs name and the file holds ranks of more than one node: a log of
-// the whole job, in which one node's NCCL warned or one node's torchrun gave its account. Where files name several nodes, ranks may well
-// be spread over them in turn. That ranks do not fit on one node says where none of them is; it never says where one is.
-// labelOnly says that a host stands in a line as nothing but "name: ", as launchers label every line they pass on. NCCL, UCX and
-// MPI name it together with the process.
 // fromNames ties files to nodes and ranks by their names: %N is a host, %n an index into the stated node list, %t a task.
 func (id *identity) fromNames(sources []incident.Source, nodes []string, world int, seen map[string]map[int]bool) {
 	for _, s := range sources {
@@ -222,9 +213,6 @@ func (id *identity) oneEach(seen map[string]map[int]bool) {
 	}
 }
 
-// hostsOfTasks uses srun's exit lines, which name a host and its tasks: where one task is one rank they tie ranks to
-// nodes, and where one task is one node's launcher they tie the files of node indices to hosts.
-// distinct says that no two tasks share a host.
 // tasksAsRanks reads the task in a file's name as the rank where one task is one rank: the names count up to the world
 // size, or every prefix found in such a file says the same number.
 func (id *identity) tasksAsRanks(parsed map[string]filename.Name, seen map[string]map[int]bool, world int) {
@@ -255,8 +243,6 @@ func (id *identity) tasksAsRanks(parsed map[string]filename.Name, seen map[strin
 	id.taskIsOne = true
 }
 
-// ShortHost is the name by which a node is known here: in lower case and without its domain; an address stays as it is. It is empty
-// where there is none.
 // ranksFromTables learns local → global and pid → global from what launchers print.
 func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 	for _, r := range obs.Rendezvous {
@@ -264,27 +250,20 @@ func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 			continue
 		}
 		for i, l := range r.LocalRanks {
-			put(id.local, fileInt{r.File, l}, r.GlobalRanks[i])
-			id.rankLocal[r.GlobalRanks[i]] = l
+			id.isLocal(r.File, l, r.GlobalRanks[i])
 		}
 	}
 	for _, c := range obs.ChildFailed {
 		if c.Rank < 0 {
 			continue
 		}
-		if c.Pid > 0 {
-			put(id.pid, fileInt{c.File, c.Pid}, c.Rank)
-			if h := ShortHost(c.Host); h != "" {
-				put(id.pid, fileInt{"host:" + h, c.Pid}, c.Rank)
-			}
+		host := ShortHost(c.Host)
+		id.isPid(c.File, c.Pid, c.Rank)
+		if host != "" {
+			id.isPid("host:"+host, c.Pid, c.Rank)
+			id.tie(c.Rank, host, "torchrun failure block")
 		}
-		if c.Local >= 0 {
-			put(id.local, fileInt{c.File, c.Local}, c.Rank)
-			id.rankLocal[c.Rank] = c.Local
-		}
-		if h := ShortHost(c.Host); h != "" {
-			id.tie(c.Rank, h, "torchrun failure block")
-		}
+		id.isLocal(c.File, c.Local, c.Rank)
 	}
 	for _, i := range obs.Identities {
 		if i.Global < 0 {
@@ -294,10 +273,7 @@ func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 			id.introduced[i.File] = map[int]bool{}
 		}
 		id.introduced[i.File][i.Global] = true
-		if i.Local >= 0 {
-			put(id.local, fileInt{i.File, i.Local}, i.Global)
-			id.rankLocal[i.Global] = i.Local
-		}
+		id.isLocal(i.File, i.Local, i.Global)
 		if h := ShortHost(i.Host); h != "" {
 			id.tie(i.Global, h, "identity line")
 		}
@@ -308,53 +284,11 @@ func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 			continue
 		}
 		if h := ShortHost(c.Who().Host); h != "" && c.Who().Pid > 0 {
-			put(id.pid, fileInt{"host:" + h, c.Who().Pid}, c.Rank)
+			id.isPid("host:"+h, c.Who().Pid, c.Rank)
 			id.tie(c.Rank, h, "NCCL init line")
 		}
 	}
-	labels := map[int]map[int]bool{} // task → globals
-	for _, t := range obs.Tails {
-		for _, w := range t.Writers {
-			if global, _ := id.labels(&w.Who); global < 0 {
-				continue
-			}
-			if w.Who.Local >= 0 {
-				put(id.local, fileInt{t.File, w.Who.Local}, w.Who.Global)
-				id.rankLocal[w.Who.Global] = w.Who.Local
-			}
-			if w.Who.Pid > 0 && w.Who.RayName != "" {
-				put(id.pid, fileInt{t.File, w.Who.Pid}, w.Who.Global)
-			}
-			if w.Who.Task >= 0 {
-				if labels[w.Who.Task] == nil {
-					labels[w.Who.Task] = map[int]bool{}
-				}
-				labels[w.Who.Task][w.Who.Global] = true
-			}
-		}
-	}
-	// One task is one rank where every label that meets a rank meets exactly the one of its own number, or where there
-	// are as many labels as ranks.
-	one := len(labels) > 0
-	for t, gs := range labels {
-		if len(gs) != 1 || !gs[t] {
-			one = false
-		}
-	}
-	if !one && len(labels) == 0 && world > 0 {
-		distinct := map[int]bool{}
-		most := -1
-		for _, t := range obs.Tails {
-			for _, w := range t.Writers {
-				if w.Who.Task >= 0 {
-					distinct[w.Who.Task] = true
-					most = max(most, w.Who.Task)
-				}
-			}
-		}
-		one = most == world-1
-	}
-	id.taskIsOne = one
+	id.taskIsOne = oneEach(id.ranksFromLabels(obs), obs, world)
 	for _, e := range obs.TaskExits {
 		if len(e.Hosts) == 1 {
 			for _, t := range e.Tasks {
@@ -364,8 +298,65 @@ func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 	}
 }
 
-// runsOn notes the node of a task, or that it is not known: tasks of several steps have the same numbers.
-// nodesOfRanks ties ranks to the nodes of the files they write in.
+// isLocal notes which rank has a local rank in a file, where that is stated.
+func (id *identity) isLocal(file string, local, rank int) {
+	if local >= 0 {
+		put(id.local, fileInt{file, local}, rank)
+		id.rankLocal[rank] = local
+	}
+}
+
+// isPid notes which rank a process of a file or a host is, where that is stated.
+func (id *identity) isPid(where string, pid, rank int) {
+	if pid > 0 {
+		put(id.pid, fileInt{where, pid}, rank)
+	}
+}
+
+// ranksFromLabels learns from lines that bear a rank's number beside another label, and gives the ranks that each of srun's tasks labels.
+func (id *identity) ranksFromLabels(obs *worker.Observations) map[int]map[int]bool {
+	ofTask := map[int]map[int]bool{}
+	for _, t := range obs.Tails {
+		for i := range t.Writers {
+			w := &t.Writers[i].Who
+			if global, _ := id.labels(w); global < 0 {
+				continue
+			}
+			id.isLocal(t.File, w.Local, w.Global)
+			if w.RayName != "" {
+				id.isPid(t.File, w.Pid, w.Global)
+			}
+			if w.Task >= 0 {
+				if ofTask[w.Task] == nil {
+					ofTask[w.Task] = map[int]bool{}
+				}
+				ofTask[w.Task][w.Global] = true
+			}
+		}
+	}
+	return ofTask
+}
+
+// oneEach says that one task is one rank: every label that meets a rank meets exactly the one of its own number, or no label meets any
+// and they end with the number of the last rank.
+func oneEach(ranks map[int]map[int]bool, obs *worker.Observations, world int) bool {
+	for t, rs := range ranks {
+		if len(rs) != 1 || !rs[t] {
+			return false
+		}
+	}
+	if len(ranks) > 0 {
+		return true
+	}
+	last := -1
+	for _, t := range obs.Tails {
+		for i := range t.Writers {
+			last = max(last, t.Writers[i].Who.Task)
+		}
+	}
+	return world > 0 && last == world-1
+}
+
 // rankOf is the global rank of a line with what proves it, in order of strength.
 func (id *identity) rankOf(at worker.At) (rank int, basis string, ok bool) {
 	w := at.Who()
@@ -402,7 +393,3 @@ func (id *identity) rankOf(at worker.At) (rank int, basis string, ok bool) {
 	}
 	return NoRank, "", false
 }
-
-// hostOf is the host that the line itself or its file names, or "".
-// nodeOf is the node of a line, or "": its host, else its rank's, else that of the
-// SLURM task by srun's exit lines, else the address that Ray prints.

@@ -12,6 +12,7 @@ import (
 
 // Which node a line, a file, a task or a rank is of.
 
+// nodesFromContent ties a file to a node where exactly one host writes in it.
 func (id *identity) nodesFromContent(obs *worker.Observations) {
 	hosts := map[string]map[string]string{} // file → host → basis
 	see := func(file, host, basis string, by *line.Who) {
@@ -30,20 +31,9 @@ func (id *identity) nodesFromContent(obs *worker.Observations) {
 			hosts[file][host] = basis
 		}
 	}
-	several := map[string]bool{} // files into which Ray passes on what actors of more than one node print
-	for _, t := range obs.Tails {
-		labelled := int64(0)
-		ray, seen := "", false
-		for i := range t.Writers {
-			if w := &t.Writers[i].Who; w.RayName != "" {
-				several[t.File] = several[t.File] || seen && w.RayIP != ray // it states no address for those beside the driver
-				ray, seen = w.RayIP, true
-			}
-			if labelOnly(&t.Writers[i].Who) {
-				labelled += t.Writers[i].Lines
-			}
-		}
-		id.keyed[t.File] = labelled <= t.Hostless
+	for k := range obs.Tails {
+		t := &obs.Tails[k]
+		id.keyed[t.File] = mostlyHostless(t)
 		for i := range t.Writers {
 			if w := &t.Writers[i].Who; !id.keyed[t.File] || !labelOnly(w) {
 				see(t.File, w.Host, "host in the line prefix", w)
@@ -67,18 +57,47 @@ func (id *identity) nodesFromContent(obs *worker.Observations) {
 			see(f.File, f.Value, "the file's own statement", f.Who())
 		}
 	}
+	several := rayOnSeveral(obs.Tails)
 	for file, hs := range hosts {
-		if len(hs) == 1 && !several[file] {
-			for h, b := range hs {
-				id.fileNode[file] = h
-				id.nodeBasis[file] = b
-			}
-		} else {
-			id.multiHost[file] = true
+		id.multiHost[file] = len(hs) > 1 || several[file]
+		if id.multiHost[file] {
+			continue
+		}
+		for h, b := range hs {
+			id.fileNode[file], id.nodeBasis[file] = h, b
 		}
 	}
 }
 
+// mostlyHostless says that names stand in front of no more lines of a file than lack one: they are no hosts by themselves.
+func mostlyHostless(t *worker.Tail) bool {
+	labelled := int64(0)
+	for i := range t.Writers {
+		if labelOnly(&t.Writers[i].Who) {
+			labelled += t.Writers[i].Lines
+		}
+	}
+	return labelled <= t.Hostless
+}
+
+// rayOnSeveral are the files into which Ray passes on what actors of more than one node print. It states no address for those beside
+// the driver.
+func rayOnSeveral(tails []worker.Tail) map[string]bool {
+	out := map[string]bool{}
+	for _, t := range tails {
+		ray, seen := "", false
+		for i := range t.Writers {
+			if w := &t.Writers[i].Who; w.RayName != "" {
+				out[t.File] = out[t.File] || seen && w.RayIP != ray
+				ray, seen = w.RayIP, true
+			}
+		}
+	}
+	return out
+}
+
+// launchersOf finds the files into which srun merged what launchers print, each under its task's number: of several labels at least one
+// stands before lines of several ranks.
 func (id *identity) launchersOf(obs *worker.Observations) {
 	for i := range obs.Tails {
 		t := &obs.Tails[i]
@@ -99,6 +118,7 @@ func (id *identity) launchersOf(obs *worker.Observations) {
 	}
 }
 
+// onTask is the node of the launcher whose label a line bears, or "".
 func (id *identity) onTask(at worker.At) string {
 	if w := at.Who(); w.Task >= 0 && id.launchers[at.File] {
 		return id.taskNode[w.Task]
@@ -109,6 +129,9 @@ func (id *identity) onTask(at worker.At) string {
 // usualNode is how many ranks a node has where nothing says it.
 const usualNode = 8
 
+// untie takes a file's node back where it is the only one that these logs name and the file holds ranks of more than one node: a log of
+// the whole job, in which one node's NCCL warned or one node's torchrun gave its account. Where files name several nodes, ranks may well
+// be spread over them in turn. That ranks do not fit on one node says where none of them is; it never says where one is.
 func (id *identity) untie(obs *worker.Observations, seen map[string]map[int]bool, perNode int) {
 	hosts := map[string]bool{}
 	for _, h := range id.fileNode {
@@ -142,10 +165,14 @@ func (id *identity) untie(obs *worker.Observations, seen map[string]map[int]bool
 	}
 }
 
+// labelOnly says that a host stands in a line as nothing but "name: ", as launchers label every line they pass on. NCCL, UCX and
+// MPI name it together with the process.
 func labelOnly(w *line.Who) bool {
 	return w.Host != "" && w.Pid == line.Unknown && w.CudaDev == line.Unknown && w.MPIRank == line.Unknown && w.RayName == ""
 }
 
+// hostsOfTasks uses srun's exit lines, which name a host and its tasks: where one task is one rank they tie ranks to
+// nodes, and where one task is one node's launcher they tie the files of node indices to hosts.
 func (id *identity) hostsOfTasks(parsed map[string]filename.Name, world int) {
 	most, files := -1, -1
 	for t := range id.taskNode {
@@ -169,6 +196,7 @@ func (id *identity) hostsOfTasks(parsed map[string]filename.Name, world int) {
 	}
 }
 
+// distinct says that no two tasks share a host.
 func distinct(taskNode map[int]string) bool {
 	seen := map[string]bool{}
 	for _, h := range taskNode {
@@ -180,6 +208,8 @@ func distinct(taskNode map[int]string) bool {
 	return true
 }
 
+// ShortHost is the name by which a node is known here: in lower case and without its domain; an address stays as it is. It is empty
+// where there is none.
 func ShortHost(h string) string {
 	// Builds with several slurmd on one machine (Debian's) print "slurmstepd-<node>: …".
 	h = strings.TrimPrefix(h, "slurmstepd-")
@@ -287,6 +317,7 @@ func unnumbered(name string) string {
 	return b.String()
 }
 
+// runsOn notes the node of a task, or that it is not known: tasks of several steps have the same numbers.
 func (id *identity) runsOn(task int, host string) {
 	if old, known := id.taskNode[task]; known && old != host {
 		host = ""
@@ -306,6 +337,7 @@ func (id *identity) tie(rank int, node, basis string) {
 	id.rankBasis[rank] = basis
 }
 
+// nodesOfRanks ties ranks to the nodes of the files they write in.
 func (id *identity) nodesOfRanks(obs *worker.Observations) {
 	type hit struct {
 		rank, local int
@@ -344,6 +376,7 @@ func (id *identity) nodesOfRanks(obs *worker.Observations) {
 	}
 }
 
+// hostOf is the host that the line itself or its file names, or "".
 func (id *identity) hostOf(at worker.At) string {
 	if h := ShortHost(at.Who().Host); h != "" && !(id.keyed[at.File] && labelOnly(at.Who()) && at.Stamp.Emitter != line.Kernel) {
 		return h // what the kernel says bears its host's name between a time and the word kernel, which no key of what is printed does
@@ -351,6 +384,8 @@ func (id *identity) hostOf(at worker.At) string {
 	return id.fileNode[at.File]
 }
 
+// nodeOf is the node of a line, or "": its host, else its rank's, else that of the
+// SLURM task by srun's exit lines, else the address that Ray prints.
 func (id *identity) nodeOf(at worker.At) string {
 	if h := id.hostOf(at); h != "" {
 		return h

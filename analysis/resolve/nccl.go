@@ -451,7 +451,7 @@ func (f *Facts) commsWorld(obs *worker.Observations) {
 		}
 	}
 	proven := !twice && world > 0 && (begun || 2*len(ranks) > world) || slices.ContainsFunc(obs.States, func(s worker.State) bool {
-		return s.Group.Known && (s.Group.GUID == "0" || s.Group.Desc == "default_pg") && s.Enqueued > 0 && ranks[s.Who().Global] != nil
+		return s.Group.IsDefault() && s.Enqueued > 0 && ranks[s.Who().Global] != nil
 	})
 	if !proven || world > MaxWorld {
 		return

@@ -11,7 +11,6 @@ import (
 
 	"faultline/analysis/line"
 	"faultline/analysis/worker"
-	"faultline/incident"
 )
 
 // Resolve makes facts of observations. It never fails: what cannot be resolved stays unknown.
@@ -103,169 +102,6 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.stood(in.Handed.Stacks)
 	f.finish()
 	return f, nil
-}
-
-// job collects the job's own statements. Of contradicting values the commonest wins; ties go to the larger number.
-func (f *Facts) job(in Input) {
-	obs := f.Obs
-	votes := map[string]map[string]int{}
-	first := map[string]*worker.At{}
-	for i := range obs.Facts {
-		x := &obs.Facts[i]
-		if votes[x.Key] == nil {
-			votes[x.Key] = map[string]int{}
-		}
-		votes[x.Key][x.Value]++
-		k := x.Key + "\x00" + x.Value
-		if first[k] == nil {
-			first[k] = &x.At
-		}
-	}
-	pick := func(key string) (string, *worker.At) {
-		best, n := "", 0
-		for v, k := range votes[key] {
-			if k > n || (k == n && larger(v, best)) {
-				best, n = v, k
-			}
-		}
-		return best, first[key+"\x00"+best]
-	}
-	num := func(key string) int {
-		v, _ := pick(key)
-		n, err := strconv.Atoi(v)
-		if err != nil {
-			return 0
-		}
-		return n
-	}
-	j := &f.Job
-	j.ID = in.JobID
-	if j.ID == "" {
-		j.ID, _ = pick("job_id")
-	}
-	j.Framework = f.frameworks()
-	j.Task, _ = pick("task")
-	j.DataSource, _ = pick("data_source")
-	j.PerNode = num("ranks_per_node")
-	j.TP, j.CP, j.EP, j.DP, j.PP = num("tp"), num("cp"), num("ep"), num("dp"), num("pp")
-	for _, v := range []string{"torch_version", "nccl_version", "cuda_version", "driver_version", "python_version"} {
-		if s, _ := pick(v); s != "" {
-			j.Versions = append(j.Versions, incident.NameOf{Name: strings.TrimSuffix(v, "_version"), Value: s, Note: "printed by the job"})
-		}
-	}
-	if _, at := pick("exit_ok"); at != nil {
-		j.ExitOK = at
-	}
-	switch {
-	case in.WorldSize > 0:
-		j.WorldSize, j.WorldFrom = in.WorldSize, "--world-size"
-	default:
-		v, at := pick("world_size")
-		if n, err := strconv.Atoi(v); err == nil && n > 0 {
-			j.WorldSize, j.WorldFrom, j.WorldEvidence = n, "the job's own statement", at
-			break
-		}
-		byN := map[int]int{}
-		var at2 = map[int]*worker.At{}
-		note := func(n int, at *worker.At) {
-			if n > 0 {
-				byN[n]++
-				if at2[n] == nil {
-					at2[n] = at
-				}
-			}
-		}
-		for i := range obs.Identities {
-			note(obs.Identities[i].World, &obs.Identities[i].At)
-		}
-		for i := range obs.Rendezvous {
-			note(obs.Rendezvous[i].WorldSize, &obs.Rendezvous[i].At)
-		}
-		for i := range obs.Barriers {
-			note(int(obs.Barriers[i].World), &obs.Barriers[i].At)
-		}
-		best := 0
-		for n, k := range byN {
-			if best == 0 || k > byN[best] || (k == byN[best] && n > best) {
-				best = n
-			}
-		}
-		if best > 0 {
-			j.WorldSize, j.WorldFrom, j.WorldEvidence = best, "the launcher's statement", at2[best]
-			break
-		}
-		// What a launcher was told to start, where that is one number.
-		most, least := num("launch_most"), num("launch_least")
-		if most == 0 && least == 0 {
-			most = max(num("launch_nodes"), num("launch_one"))
-			least = most
-		}
-		n, key := num("launch_procs"), "launch_procs"
-		if n *= most; n == 0 || most != least {
-			n, key = num("launch_world"), "launch_world"
-		}
-		if n > 0 && len(votes["launch_procs"]) < 2 && len(votes["launch_world"]) < 2 && len(votes["launch_nodes"])+len(votes["launch_one"]) < 2 {
-			_, at := pick(key)
-			j.WorldSize, j.WorldFrom, j.WorldEvidence = n, "the launcher's arguments", at
-		}
-	}
-	f.plausible(in)
-	for i := range obs.Checkpoints {
-		if obs.Checkpoints[i].Kind == worker.LoadDone || obs.Checkpoints[i].Kind == worker.LoadStart {
-			if j.ResumedFrom == nil || j.ResumedFrom.Kind == worker.LoadStart && obs.Checkpoints[i].Kind == worker.LoadDone {
-				j.ResumedFrom = &obs.Checkpoints[i]
-			}
-		}
-	}
-}
-
-// MaxWorld is the largest number of ranks that is believed: several times the largest training jobs there are (2026).
-// Everything that is listed per expected rank grows with it, and a log line may claim any number.
-const MaxWorld = 1 << 17
-
-// plausible takes back a world size that the ranks in the logs contradict, or that no job has: it is better unknown.
-func (f *Facts) plausible(in Input) {
-	j := &f.Job
-	most := -1
-	for _, t := range f.Obs.Tails {
-		for _, w := range t.Writers {
-			if w.Who.Global < MaxWorld {
-				most = max(most, w.Who.Global)
-			}
-		}
-	}
-	for _, x := range f.Obs.Identities {
-		if x.Global < MaxWorld {
-			most = max(most, x.Global)
-		}
-	}
-	switch {
-	case j.WorldSize > MaxWorld:
-		f.Warnings = append(f.Warnings, fmt.Sprintf("ignored a world size of %d (%s): it exceeds %d ranks", j.WorldSize, j.WorldFrom, MaxWorld))
-	case j.WorldSize > 0 && most >= j.WorldSize:
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%d ranks were stated (%s), but rank %d appears, so the number of ranks is treated as unknown", j.WorldSize, j.WorldFrom, most))
-	default:
-		return
-	}
-	asked := in.WorldSize > 0
-	j.WorldSize, j.WorldFrom, j.WorldEvidence = 0, "", nil
-	if asked {
-		// The operator's number was wrong; the job's own may be right.
-		in.WorldSize = 0
-		g := &Facts{Obs: f.Obs}
-		g.job(in)
-		j.WorldSize, j.WorldFrom, j.WorldEvidence = g.Job.WorldSize, g.Job.WorldFrom, g.Job.WorldEvidence
-		f.Warnings = append(f.Warnings, g.Warnings...)
-	}
-}
-
-func larger(a, b string) bool {
-	x, e1 := strconv.Atoi(a)
-	y, e2 := strconv.Atoi(b)
-	if e1 == nil && e2 == nil {
-		return x > y
-	}
-	return b == "" || a < b
 }
 
 // rank gives the rank's record, making it.
@@ -398,68 +234,74 @@ func (f *Facts) clockNode(at worker.At) string {
 // told notes who was told by whom and whose watchdog got stuck.
 func (f *Facts) told(obs *worker.Observations) {
 	for i := range obs.Dumps {
-		d := &obs.Dumps[i]
-		if f.isBygone(d.At) {
-			continue
-		}
-		id, basis, ok := f.ident.rankOf(d.At)
-		if !ok {
-			if d.Group.Known && (d.Group.GUID == "0" || d.Group.Desc == "default_pg") && d.Group.Rank >= 0 {
-				id, basis, ok = d.Group.Rank, "rank in the default group", true
-			}
-		}
-		if !ok {
-			continue
-		}
-		r := f.rank(id, basis)
-		r.seen(d.At, d.At, "")
-		if d.Enqueued != line.Unknown || d.Completed != line.Unknown || strings.Contains(d.Group.Desc, "default") || d.Group.GUID == "0" {
-			if r.Dump == nil {
-				r.Dump = &Counters{Enqueued: d.Enqueued, Completed: d.Completed, At: d.At, Group: d.Group}
-				if f.bygone.Valid {
-					f.placed(r, d.At)
-				}
-			}
-		}
-		if d.Local {
-			r.FromLocal = true
-		} else if r.Notified == nil {
-			r.Notified = &d.At
+		if d := &obs.Dumps[i]; !f.isBygone(d.At) {
+			f.toldToDump(d)
 		}
 	}
 	for i := range obs.Signals {
-		s := &obs.Signals[i]
-		if f.isBygone(s.At) {
-			continue
+		if s := &obs.Signals[i]; !f.isBygone(s.At) {
+			f.signalled(s)
 		}
-		id, basis, ok := f.ident.rankOf(s.At)
-		if !ok && s.Group.Known && s.Group.Rank >= 0 && (s.Group.GUID == "0" || s.Group.Desc == "default_pg") {
-			id, basis, ok = s.Group.Rank, "rank in the default group", true
-		}
-		if !ok {
-			f.Signals = append(f.Signals, Told{NoRank, s, f.At(s.At)})
-			continue
-		}
-		r := f.rank(id, basis)
-		r.seen(s.At, s.At, "")
-		switch s.Kind {
-		case worker.SignalObserved:
-			if r.Notified == nil {
-				r.Notified = &s.At
-			}
-		case worker.SignalStuck, worker.SignalHeartbeat:
-			if r.Stuck == nil {
-				r.Stuck = s
-			}
-		case worker.SignalGIL:
-			r.GIL = s
-		case worker.SignalFirst:
-			r.FromLocal = true
-		case worker.SignalFired, worker.SignalTakingDown, worker.SignalAsync:
-			r.Fired = true
-		}
-		f.Signals = append(f.Signals, Told{id, s, f.At(s.At)})
 	}
+}
+
+// watched is the rank whose watchdog writes a line, nil where nothing tells it. In the default group it has its global number.
+func (f *Facts) watched(at worker.At, g worker.GroupRef) *Rank {
+	id, basis, ok := f.ident.rankOf(at)
+	if !ok && g.IsDefault() && g.Rank >= 0 {
+		id, basis, ok = g.Rank, "rank in the default group", true
+	}
+	if !ok {
+		return nil
+	}
+	r := f.rank(id, basis)
+	r.seen(at, at, "")
+	return r
+}
+
+func (f *Facts) toldToDump(d *worker.Dump) {
+	r := f.watched(d.At, d.Group)
+	if r == nil {
+		return
+	}
+	counts := d.Enqueued != line.Unknown || d.Completed != line.Unknown
+	ofAll := strings.Contains(d.Group.Desc, "default") || d.Group.GUID == "0"
+	if (counts || ofAll) && r.Dump == nil {
+		r.Dump = &Counters{Enqueued: d.Enqueued, Completed: d.Completed, At: d.At, Group: d.Group}
+		if f.bygone.Valid {
+			f.placed(r, d.At)
+		}
+	}
+	if d.Local {
+		r.FromLocal = true
+	} else if r.Notified == nil {
+		r.Notified = &d.At
+	}
+}
+
+func (f *Facts) signalled(s *worker.Signal) {
+	r := f.watched(s.At, s.Group)
+	if r == nil {
+		f.Signals = append(f.Signals, Told{NoRank, s, f.At(s.At)})
+		return
+	}
+	switch s.Kind {
+	case worker.SignalObserved:
+		if r.Notified == nil {
+			r.Notified = &s.At
+		}
+	case worker.SignalStuck, worker.SignalHeartbeat:
+		if r.Stuck == nil {
+			r.Stuck = s
+		}
+	case worker.SignalGIL:
+		r.GIL = s
+	case worker.SignalFirst:
+		r.FromLocal = true
+	case worker.SignalFired, worker.SignalTakingDown, worker.SignalAsync:
+		r.Fired = true
+	}
+	f.Signals = append(f.Signals, Told{r.ID, s, f.At(s.At)})
 }
 
 // talked is the number of a group's collective before which its connections have proven to work: setting up takes fewer.

@@ -58,6 +58,11 @@ type GroupRef struct {
 	Rank  int // rank inside the group
 }
 
+// IsDefault reports whether this is the group of all ranks, in which a rank has its global number.
+func (g GroupRef) IsDefault() bool {
+	return g.Known && (g.GUID == "0" || g.Desc == "default_pg")
+}
+
 // Work is one collective as the watchdog prints it. Unstated integers are line.Unknown.
 type Work struct {
 	Seq       int64
