@@ -18,6 +18,33 @@ const earlySlack = 1.0
 func (f *Facts) coverage(in Input) {
 	c := &f.Coverage
 	c.CutRanks = map[int]bool{}
+	f.nodesCovered(in)
+	own := map[int]bool{} // ranks with a file of their own
+	for _, t := range f.Tails {
+		if id, ok := f.ident.fileRank[t.File]; ok {
+			own[id] = true
+		}
+	}
+	f.ranksCovered(own)
+	names := make([]string, 0, len(in.Sources))
+	for _, s := range in.Sources {
+		names = append(names, s.Name)
+	}
+	c.FilesMissing = filename.Gaps(names)
+	f.pair(names)
+	if len(c.FilesMissing) == 0 && 2*len(own) > c.RanksExpected {
+		// Most ranks have a file of their own; the series does not show its end, but the world size does.
+		for _, id := range c.RanksMissing {
+			c.FilesMissing = append(c.FilesMissing, fmt.Sprintf("the log for rank %d", id))
+		}
+	}
+	f.cut()
+	c.Partial = len(c.NodesMissing) > 0 || len(c.FilesMissing) > 0 || len(c.Cut) > 0
+}
+
+// nodesCovered finds the nodes that are seen, and which of those expected are not.
+func (f *Facts) nodesCovered(in Input) {
+	c := &f.Coverage
 	seen := map[string]bool{}
 	for _, t := range f.Tails {
 		if n := f.ident.fileNode[t.File]; n != "" {
@@ -38,38 +65,38 @@ func (f *Facts) coverage(in Input) {
 	if (len(nodes) == 0 || scheduler) && f.Accounting != nil && len(f.Accounting.Nodes) > 0 { // of the run that is looked at
 		nodes, from, scheduler = f.Accounting.Nodes, "SLURM's accounting", true
 	}
-	if len(nodes) > 0 {
-		c.NodesExpected = append([]string{}, nodes...)
-		c.From = from
-		// A node is missing only where nodes are named at all: files that name no node cannot show which one lacks.
-		// A scheduler may call its nodes otherwise than they call themselves: where not one name is in both, none is missing.
-		if len(c.NodesSeen) > 0 && (!scheduler || slices.ContainsFunc(nodes, func(n string) bool { return seen[ShortHost(n)] })) {
-			covered := func(n string) bool {
-				return slices.ContainsFunc(in.Covered, func(c string) bool { return ShortHost(c) == ShortHost(n) })
-			}
-			for _, n := range nodes {
-				if !seen[ShortHost(n)] && !covered(n) {
-					c.NodesMissing = append(c.NodesMissing, n)
-				}
-			}
+	if len(nodes) == 0 {
+		return
+	}
+	c.NodesExpected, c.From = append([]string{}, nodes...), from
+	// A node is missing only where nodes are named at all: files that name no node cannot show which one lacks.
+	if len(seen) == 0 {
+		return
+	}
+	// A scheduler may call its nodes otherwise than they call themselves: where not one name is in both, none is missing.
+	if scheduler && !slices.ContainsFunc(nodes, func(n string) bool { return seen[ShortHost(n)] }) {
+		return
+	}
+	for _, n := range in.Covered {
+		seen[ShortHost(n)] = true
+	}
+	for _, n := range nodes {
+		if !seen[ShortHost(n)] {
+			c.NodesMissing = append(c.NodesMissing, n)
 		}
 	}
+}
+
+// ranksCovered finds which ranks wrote nothing: own are those with a file of their own.
+func (f *Facts) ranksCovered(own map[int]bool) {
+	c := &f.Coverage
 	c.RanksExpected = f.Job.WorldSize
-	own := map[int]bool{} // ranks with a file of their own
-	for _, t := range f.Tails {
-		if id, ok := f.ident.fileRank[t.File]; ok {
-			own[id] = true
-		}
-	}
 	if c.RanksExpected > 0 && c.From == "" {
 		c.From = f.Job.WorldFrom
 	}
 	for i := range f.Job.AtLeast() {
 		// A line about a rank (srun's, torchrun's) is not a line of it.
-		if own[i] {
-			continue
-		}
-		if r := f.byRank[i]; r == nil || (r.Lines == 0 && len(r.Pending) == 0 && r.Dump == nil && r.Notified == nil && r.Recorded == nil) {
+		if r := f.byRank[i]; !own[i] && (r == nil || !r.heard()) {
 			c.RanksMissing = append(c.RanksMissing, i)
 		}
 	}
@@ -84,20 +111,12 @@ func (f *Facts) coverage(in Input) {
 	if !c.ranksNamed {
 		c.RanksMissing = nil // no line names its rank: that says nothing about who is missing
 	}
-	names := make([]string, 0, len(in.Sources))
-	for _, s := range in.Sources {
-		names = append(names, s.Name)
-	}
-	c.FilesMissing = filename.Gaps(names)
-	f.pair(names)
-	if len(c.FilesMissing) == 0 && 2*len(own) > c.RanksExpected {
-		// Most ranks have a file of their own; the series does not show its end, but the world size does.
-		for _, id := range c.RanksMissing {
-			c.FilesMissing = append(c.FilesMissing, fmt.Sprintf("the log for rank %d", id))
-		}
-	}
-	f.cut()
-	c.Partial = len(c.NodesMissing) > 0 || len(c.FilesMissing) > 0 || len(c.Cut) > 0
+}
+
+// heard reports whether a rank wrote anything, or its watchdog or flight recorder did.
+func (r *Rank) heard() bool {
+	watched := len(r.Pending) > 0 || r.Dump != nil || r.Notified != nil
+	return r.Lines > 0 || watched || r.Recorded != nil
 }
 
 // Whole says that it is known what logs to expect, and that all of them are here.

@@ -224,7 +224,52 @@ func (f *Facts) triedAgain(at *worker.Pos) bool {
 // attribute ties a failure that names no rank to one where the file leaves no choice: of the processes that this file's
 // launcher saw end, exactly one ended in the way that such a failure ends a process.
 func (f *Facts) attribute() {
-	exits := map[string]map[int]int{} // file → rank → code
+	exits := f.exitsSeen()
+	type raised struct{ file, text string }
+	times := map[raised]int{} // of what no rank signs: as many processes raised it, but for one that tells it twice
+	for _, fl := range f.Failures {
+		if fl.Kind == KindException && fl.Rank == NoRank {
+			times[raised{fl.At.File, fl.Text}] += max(1, fl.Count)
+		}
+	}
+	for _, fl := range f.Failures {
+		byMany := fl.Kind == KindException && times[raised{fl.At.File, fl.Text}] > 2
+		if byMany || !f.attributable(fl) || exits.beside(fl.At) {
+			continue
+		}
+		rank, ok := exits.only(fl)
+		if r := f.byRank[rank]; !ok || r != nil && f.waitedInVain(r, fl) {
+			continue
+		}
+		fl.Rank, fl.Proc = rank, f.rank(rank, "the only process there that ended this way")
+		if fl.Node == "" {
+			fl.Node = fl.Proc.Node
+		}
+	}
+}
+
+// attributable reports whether a failure is of a process that nothing names yet, in a file of one host.
+func (f *Facts) attributable(fl *Failure) bool {
+	if fl.Rank != NoRank || fl.Role != knowledge.CauseRole || f.ident.multiHost[fl.At.File] {
+		return false
+	}
+	return fl.Kind != KindTask || fl.Mechanism.Is(knowledge.ByKernel)
+}
+
+// waitedInVain reports whether a rank waited for others until its watchdog ended it, with what such an end looks like.
+func (f *Facts) waitedInVain(r *Rank, fl *Failure) bool {
+	return len(r.Pending) > 0 && len(f.byRank) > 1 && (fl.Kind == KindLadder || fl.Kind == KindSign)
+}
+
+// exitsSeen are the ends of processes that launchers tell of.
+type exitsSeen struct {
+	byFile, byHost map[string]map[int]ended // → exit code → ranks
+	// by are those whose lines of a file tell of them, where Ray or vLLM says whose line it is.
+	by map[fileName]bool
+}
+
+func (f *Facts) exitsSeen() exitsSeen {
+	files := map[string]map[int]int{} // file → rank → code
 	hosts := map[string]map[int]int{} // node → rank → code
 	note := func(m map[string]map[int]int, key string, rank, code int) {
 		if key == "" {
@@ -235,11 +280,11 @@ func (f *Facts) attribute() {
 		}
 		m[key][rank] = code
 	}
-	started := map[fileName]bool{} // by whom lines of a file tell how a launcher's processes ended, where Ray or vLLM says whose line it is
+	by := map[fileName]bool{}
 	for _, c := range f.Obs.ChildFailed {
-		started[fileName{c.File, c.Who().RayName}] = true
+		by[fileName{c.File, c.Who().RayName}] = true
 		if c.Rank >= 0 {
-			note(exits, c.File, c.Rank, c.ExitCode)
+			note(files, c.File, c.Rank, c.ExitCode)
 			note(hosts, ShortHost(c.Host), c.Rank, c.ExitCode)
 		}
 	}
@@ -248,48 +293,34 @@ func (f *Facts) attribute() {
 			note(hosts, r.Exit.Host, r.ID, r.Exit.Code)
 		}
 	}
-	byFile, byHost := byCode(exits), byCode(hosts)
-	type raised struct{ file, text string }
-	times := map[raised]int{} // of what no rank signs: as many processes raised it, but for one that tells it twice
-	for _, fl := range f.Failures {
-		if fl.Kind == KindException && fl.Rank == NoRank {
-			times[raised{fl.At.File, fl.Text}] += max(1, fl.Count)
+	return exitsSeen{byCode(files), byCode(hosts), by}
+}
+
+// beside reports whether an engine or an actor beside the launcher's processes writes this: which of those ended after it, ended of
+// something else.
+func (x exitsSeen) beside(at *worker.At) bool {
+	name := at.Who().RayName
+	return name != "" && !x.by[fileName{at.File, name}]
+}
+
+// only is the one rank of the failure's file or node that ended as such a failure ends a process.
+func (x exitsSeen) only(fl *Failure) (rank int, ok bool) {
+	byKernel := fl.Mechanism.Is(knowledge.ByKernel)
+	codes := x.byFile[fl.At.File]
+	if (len(codes) == 0 || byKernel) && fl.Node != "" {
+		codes = x.byHost[fl.Node]
+	}
+	rank, n := NoRank, 0
+	for code, ranks := range codes {
+		if endsSo(fl, code) {
+			rank, n = ranks.one, n+ranks.n
 		}
 	}
-	for _, fl := range f.Failures {
-		if fl.Kind == KindException && times[raised{fl.At.File, fl.Text}] > 2 {
-			continue
-		}
-		if fl.Rank != NoRank || fl.Role != knowledge.CauseRole || fl.Kind == KindTask && !fl.Mechanism.Is(knowledge.ByKernel) || f.ident.multiHost[fl.At.File] {
-			continue
-		}
-		if name := fl.At.Who().RayName; name != "" && !started[fileName{fl.At.File, name}] {
-			continue // an engine or an actor beside the launcher's processes: which of those ended after it, ended of something else
-		}
-		set := byFile[fl.At.File]
-		if (len(set) == 0 || fl.Mechanism.Is(knowledge.ByKernel)) && fl.Node != "" {
-			set = byHost[fl.Node]
-		}
-		only, n := NoRank, 0
-		for code, ranks := range set {
-			if endsSo(fl, code) {
-				only, n = ranks.one, n+ranks.n
-			}
-		}
-		if ranks := set[1]; n == 0 && fl.Mechanism.Is(knowledge.ByKernel) {
-			// The kernel may have taken a loader's process: then its rank ends with an exception.
-			only, n = ranks.one, ranks.n
-		}
-		if r := f.byRank[only]; n == 1 && r != nil && len(r.Pending) > 0 && len(f.byRank) > 1 && (fl.Kind == KindLadder || fl.Kind == KindSign) {
-			continue // it waited for others until its watchdog ended it
-		}
-		if n == 1 {
-			fl.Rank, fl.Proc = only, f.rank(only, "the only process there that ended this way")
-			if fl.Node == "" {
-				fl.Node = fl.Proc.Node
-			}
-		}
+	if n == 0 && byKernel {
+		// The kernel may have taken a loader's process: then its rank ends with an exception.
+		rank, n = codes[1].one, codes[1].n
 	}
+	return rank, n == 1
 }
 
 // fileName is a file and the name of a writer in it.

@@ -68,16 +68,11 @@ type trouble struct {
 
 func (f *Facts) troubled() trouble {
 	t := trouble{from: math.Inf(1), to: math.Inf(1)}
-	note := func(m Moment) {
-		if m.Valid {
-			t.from, t.unc, t.known = min(t.from, m.T), max(t.unc, m.Unc), true
-		}
-	}
 	reports, endings := math.Inf(-1), f.endings()
 	for _, g := range f.Groups {
 		for _, p := range g.Pending {
 			t.hang, t.any = true, true
-			note(p.Start)
+			t.since(p.Start)
 			if p.Report.Valid {
 				t.to = min(t.to, p.Report.T)
 			}
@@ -93,24 +88,59 @@ func (f *Facts) troubled() trouble {
 			reports = max(reports, byThen(fl, endings))
 		}
 		m := fl.When()
-		if !m.Valid || m.Unc > anyZone/2 {
-			continue
-		}
-		if !t.hang || m.T > hung-3*leadBefore {
-			note(m)
+		if timed := m.Valid && m.Unc <= anyZone/2; timed && (!t.hang || m.T > hung-3*leadBefore) {
+			t.since(m)
 			reports = max(reports, m.T)
 		}
 	}
-	exits := f.endings()
+	failed := f.failedExits()
+	t.any = t.any || failed.any || len(f.Ends) > 0 && !t.known
+	if !t.known && t.any { // it was ended, and nothing else is timed
+		for _, m := range f.endMoments(append(endings, failed.times...)) {
+			t.since(m)
+			reports = max(reports, m.T)
+		}
+	}
+	if math.IsInf(t.to, 1) {
+		t.to = max(reports, t.from)
+	}
+	return t
+}
+
+// since notes that the job was in trouble at a moment, where it is known.
+func (t *trouble) since(m Moment) {
+	if m.Valid {
+		t.from, t.unc, t.known = min(t.from, m.T), max(t.unc, m.Unc), true
+	}
+}
+
+// failedExits are the processes that ended with an error: whether there are any, and when those without a rank ended.
+type failedExits struct {
+	any   bool
+	times []float64
+}
+
+func (f *Facts) failedExits() (x failedExits) {
 	for _, r := range f.byRank {
-		t.any = t.any || r.Exit != nil && r.Exit.Code != 0
+		x.any = x.any || r.Exit != nil && r.Exit.Code != 0
 	}
 	for i := range f.Obs.ChildExits {
 		if c := &f.Obs.ChildExits[i]; c.ExitCode != 0 {
-			t.any = true
+			x.any = true
 			if m := f.At(c.At); m.Valid {
-				exits = append(exits, m.T)
+				x.times = append(x.times, m.T)
 			}
+		}
+	}
+	return x
+}
+
+// endMoments are those that tell when a job ended of which nothing else is timed: the scheduler's acts, the last step, and the first of
+// the exits after it.
+func (f *Facts) endMoments(exits []float64) (ms []Moment) {
+	for _, e := range f.Ends {
+		if e.T.Valid {
+			ms = append(ms, e.T)
 		}
 	}
 	last := Moment{}
@@ -119,28 +149,14 @@ func (f *Facts) troubled() trouble {
 			last = m
 		}
 	}
-	if !t.known && (len(f.Ends) > 0 || t.any) { // it was ended, and nothing else is timed
-		for _, e := range f.Ends {
-			t.any = true
-			if e.T.Valid {
-				note(e.T)
-				reports = max(reports, e.T.T)
-			}
-		}
-		if last.Valid {
-			note(last)
-			reports = max(reports, last.T)
-		}
-		slices.Sort(exits)
-		if i, _ := slices.BinarySearch(exits, last.T); i < len(exits) { // a step may take longer than a launcher to see that a process has ended
-			note(Moment{T: exits[i], Valid: true})
-			reports = max(reports, exits[i])
-		}
+	if last.Valid {
+		ms = append(ms, last)
 	}
-	if math.IsInf(t.to, 1) {
-		t.to = max(reports, t.from)
+	slices.Sort(exits)
+	if i, _ := slices.BinarySearch(exits, last.T); i < len(exits) { // a step may take longer than a launcher to see that a process has ended
+		ms = append(ms, Moment{T: exits[i], Valid: true})
 	}
-	return t
+	return ms
 }
 
 // endings are when processes and steps ended, ascending.

@@ -57,82 +57,117 @@ func (g *gpus) candidateOf(e *KernelEvent, t *trouble) (candidate, bool) {
 	}
 	switch e.Kind {
 	case kernel.Xid:
-		x, ok := knowledge.XidByNumber(e.Number)
-		if !ok || x.Mechanism == "" || x.Fault == knowledge.FaultEcho || x.Fault == knowledge.FaultNobody {
-			return c, false
-		}
-		nvlink5 := e.Number >= 144 && e.Number <= 150
-		if x.Role != knowledge.CauseRole && (!nvlink5 || !e.Fatal && !g.endedBy(e)) {
-			return c, false
-		}
-		c.mechanism, c.text, c.gpu = x.Mechanism, fmt.Sprintf("Xid %d%s: %s", e.Number, onGPU, x.Name), true
-		c.program, c.contained, c.faded = x.Fault == knowledge.FaultProgram, x.Harm == knowledge.HarmProcess, x.Harm == knowledge.HarmNothing
-		c.direct = !c.program && !c.faded
-		if (e.Number == 8 || e.Number == 109) && t.hang && !g.cudaFailure("") {
-			c.mechanism = knowledge.GPUHang
-		}
+		return g.xid(c, onGPU, t.hang)
 	case kernel.SXid:
-		if !e.Fatal {
-			return c, false
-		}
-		name := "an NVSwitch error"
-		if x, ok := knowledge.SXidByNumber(e.Number); ok {
-			name = x.Name
-		}
-		c.mechanism, c.text, c.gpu = knowledge.GPUNVLink, fmt.Sprintf("fatal SXid %d on switch %s: %s", e.Number, e.PCI, name), true
+		return switchError(c)
 	case kernel.OffBus:
-		c.mechanism, c.text, c.gpu = knowledge.GPUOffBus, "a GPU has fallen off the bus"+strings.Replace(onGPU, " on GPU", ":", 1), true
-		if e.Name == kernel.NotStarted {
-			c.text, c.direct = "the driver couldn't initialize a GPU"+strings.Replace(onGPU, " on GPU", ":", 1), false
-		}
+		return offBus(c, onGPU)
 	case kernel.AER:
-		if !e.Fatal || e.Rank == NoRank {
-			return c, false // of which device is not known
-		}
-		c.mechanism, c.text, c.gpu, c.direct = knowledge.GPUOffBus, "an uncorrected bus error"+onGPU, true, false
+		return busError(c, onGPU)
 	case kernel.AMDGPU:
-		c.gpu = true
-		switch e.Name {
-		case "ring timeout", "reset", "reset failed":
-			if g.damagedAbove(e) {
-				e.Unused = "the driver reset the GPU because of the error above"
-				return c, false
-			}
-			c.mechanism, c.text = knowledge.GPUHang, "the driver gave up on the GPU and reset it"+onGPU
-		case "uncorrectable":
-			c.mechanism, c.text = knowledge.GPUECC, "an uncorrectable hardware error"+onGPU
-		case "lost":
-			c.mechanism, c.text = knowledge.GPUOffBus, "the GPU is lost"+onGPU
-		default:
-			return c, false
-		}
+		return g.amdgpu(c, onGPU)
 	case kernel.OOM:
-		if !g.killedHere(e) {
-			return c, false
-		}
-		c.mechanism = knowledge.HostOOM
-		c.text = fmt.Sprintf("the kernel killed process %d (%s): out of memory", e.Pid, e.Name)
-		if !e.Global && e.Cgroup != "" {
-			c.text += " at the job's own limit"
-		} else if e.Global {
-			c.text += " on the whole node"
-		}
+		return g.outOfMemory(c)
 	case kernel.HungTask:
-		where := onStorage(e.Stack)
-		if where == "" || e.Rank == NoRank && !trains(e.Name) {
-			return c, false
-		}
-		c.mechanism, c.direct = knowledge.StorageUnresponsive, e.Rank != NoRank
-		c.text = fmt.Sprintf("process %d (%s) was blocked in the kernel, waiting for storage (%s)", e.Pid, e.Name, where)
+		return hungTask(c)
 	case kernel.Link:
-		if !e.Down || e.Name == "" || !strings.HasPrefix(e.Message, "mlx") {
+		return linkDown(c)
+	}
+	return c, false
+}
+
+func (g *gpus) xid(c candidate, onGPU string, hang bool) (candidate, bool) {
+	e := c.e
+	x, ok := knowledge.XidByNumber(e.Number)
+	if !ok || x.Mechanism == "" || x.Fault == knowledge.FaultEcho || x.Fault == knowledge.FaultNobody {
+		return c, false
+	}
+	if x.Role != knowledge.CauseRole && !g.endedJob(e) {
+		return c, false
+	}
+	c.mechanism, c.text, c.gpu = x.Mechanism, fmt.Sprintf("Xid %d%s: %s", e.Number, onGPU, x.Name), true
+	c.program, c.contained, c.faded = x.Fault == knowledge.FaultProgram, x.Harm == knowledge.HarmProcess, x.Harm == knowledge.HarmNothing
+	c.direct = !c.program && !c.faded
+	stopped := e.Number == 8 || e.Number == 109 // the GPU, or a context switch, stopped processing
+	if stopped && hang && !g.cudaFailure("") {
+		c.mechanism = knowledge.GPUHang
+	}
+	return c, true
+}
+
+// endedJob says that an error of the fifth NVLink, which may be no cause by its number, was one: it was fatal, or the driver ended
+// processes because of it.
+func (g *gpus) endedJob(e *KernelEvent) bool {
+	nvlink5 := e.Number >= 144 && e.Number <= 150
+	return nvlink5 && (e.Fatal || g.endedBy(e))
+}
+
+func switchError(c candidate) (candidate, bool) {
+	name := "an NVSwitch error"
+	if x, ok := knowledge.SXidByNumber(c.e.Number); ok {
+		name = x.Name
+	}
+	c.mechanism, c.text, c.gpu = knowledge.GPUNVLink, fmt.Sprintf("fatal SXid %d on switch %s: %s", c.e.Number, c.e.PCI, name), true
+	return c, c.e.Fatal
+}
+
+func offBus(c candidate, onGPU string) (candidate, bool) {
+	which := strings.Replace(onGPU, " on GPU", ":", 1)
+	c.mechanism, c.text, c.gpu = knowledge.GPUOffBus, "a GPU has fallen off the bus"+which, true
+	if c.e.Name == kernel.NotStarted {
+		c.text, c.direct = "the driver couldn't initialize a GPU"+which, false
+	}
+	return c, true
+}
+
+// busError is of no known device where its rank is not known.
+func busError(c candidate, onGPU string) (candidate, bool) {
+	c.mechanism, c.text, c.gpu, c.direct = knowledge.GPUOffBus, "an uncorrected bus error"+onGPU, true, false
+	return c, c.e.Fatal && c.e.Rank != NoRank
+}
+
+func (g *gpus) amdgpu(c candidate, onGPU string) (candidate, bool) {
+	c.gpu = true
+	switch c.e.Name {
+	case "ring timeout", "reset", "reset failed":
+		if g.damagedAbove(c.e) {
+			c.e.Unused = "the driver reset the GPU because of the error above"
 			return c, false
 		}
-		c.mechanism, c.direct, c.text = knowledge.LinkError, false, "the link of "+e.Name+" went down"
+		c.mechanism, c.text = knowledge.GPUHang, "the driver gave up on the GPU and reset it"+onGPU
+	case "uncorrectable":
+		c.mechanism, c.text = knowledge.GPUECC, "an uncorrectable hardware error"+onGPU
+	case "lost":
+		c.mechanism, c.text = knowledge.GPUOffBus, "the GPU is lost"+onGPU
 	default:
 		return c, false
 	}
 	return c, true
+}
+
+func (g *gpus) outOfMemory(c candidate) (candidate, bool) {
+	e := c.e
+	c.mechanism = knowledge.HostOOM
+	c.text = fmt.Sprintf("the kernel killed process %d (%s): out of memory", e.Pid, e.Name)
+	if e.Global {
+		c.text += " on the whole node"
+	} else if e.Cgroup != "" {
+		c.text += " at the job's own limit"
+	}
+	return c, g.killedHere(e)
+}
+
+func hungTask(c candidate) (candidate, bool) {
+	e, where := c.e, onStorage(c.e.Stack)
+	c.mechanism, c.direct = knowledge.StorageUnresponsive, e.Rank != NoRank
+	c.text = fmt.Sprintf("process %d (%s) was blocked in the kernel, waiting for storage (%s)", e.Pid, e.Name, where)
+	return c, where != "" && (e.Rank != NoRank || trains(e.Name))
+}
+
+func linkDown(c candidate) (candidate, bool) {
+	e := c.e
+	c.mechanism, c.direct, c.text = knowledge.LinkError, false, "the link of "+e.Name+" went down"
+	return c, e.Down && e.Name != "" && strings.HasPrefix(e.Message, "mlx")
 }
 
 // jobless says that no log of a job is here: what tools print of GPUs may stand among the logs.

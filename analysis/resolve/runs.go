@@ -18,90 +18,100 @@ import (
 // records list at least as many runs, they say which one failed: the newest of theirs is the newest of the logs. A newest run
 // that says it finished is what became of the job, whatever earlier ones died of: then note tells of those.
 func selectRun(obs *worker.Observations, listedRun, listed int) (kept *worker.Observations, run, runs int, note string) {
-	marks := map[string][]worker.RunMark{}
-	for _, m := range obs.RunMarks {
-		if m.Kind == worker.MarkBanner || m.Kind == worker.MarkLaunch {
-			continue // a banner may repeat inside one run, and launchers may share a file
-		}
-		marks[m.File] = append(marks[m.File], m)
-	}
-	for _, m := range steppedAgain(obs, marks) {
-		marks[m.File] = append(marks[m.File], m)
-	}
-	for _, m := range launches(obs, marks) {
-		marks[m.File] = append(marks[m.File], m)
-	}
-	for _, m := range impliedMarks(obs, marks) {
-		marks[m.File] = append(marks[m.File], m)
-	}
-	if len(marks) == 0 {
+	c := cutsOf(obs)
+	if c.runs == 1 {
 		return obs, 0, 1, ""
 	}
-	counted := false
-	for f := range marks {
-		ms := marks[f]
-		sort.SliceStable(ms, func(i, j int) bool { return ms[i].Off < ms[j].Off })
-		for _, m := range ms {
-			counted = counted || m.Count > 0
-		}
-		marks[f] = ms
-	}
-	runs = 1
-	index := func(file string, off int64) int {
-		n := 0
-		for _, m := range marks[file] {
-			if m.Off > off {
-				break
-			}
-			if m.Count >= 0 && counted {
-				n = m.Count
-			} else {
-				n++
-			}
-		}
-		return n
-	}
-	for f, ms := range marks {
-		runs = max(runs, index(f, ms[len(ms)-1].Off)+1)
-	}
-	if runs == 1 {
-		return obs, 0, 1, ""
-	}
-	w := wentWrong(obs, index, runs)
-	run = runs - 1
-	var past map[string]bool
-	if i := lastOf(w.runs); i >= 0 {
-		run = i
-		if at := finished(obs, marks, index, runs); at != nil && i < runs-1 {
-			if !w.told(marks, nil) {
-				past = pastFiles(obs, marks, index, runs-1)
-			}
-			if w.told(marks, past) {
-				run, note = runs-1, fmt.Sprintf("reporting run %d of %d (counting from 0), which says at %s:%d that it finished; run %d had failed (%s:%d)",
-					runs-1, runs, at.File, at.Line, i, w.at[i].File, w.at[i].Line)
-			} else {
-				past = nil
-			}
-		}
-	}
-	if lastOf(w.runs) < 0 {
-		past = stampedOnly(obs, pastFiles(obs, marks, index, run)) // one that was cut off tells of no later run
-	}
-	if i := listedRun - (listed - runs); listed >= runs && i >= 0 {
+	run, past, note := c.choose()
+	if i := listedRun - (listed - c.runs); listed >= c.runs && i >= 0 {
 		run, note = i, ""
 	}
-	earlier := earlierEnds(obs, marks, index, run)
+	earlier := c.earlierEnds(run)
 	return filter(obs, func(file string, off int64) bool {
-		if past[file] && run == runs-1 {
+		if past[file] && run == c.runs-1 {
 			return false
 		}
-		if len(marks[file]) == 0 {
+		if !c.divides(file) {
 			// Nothing in this file tells its runs apart, but what SLURM ended before is over.
 			end, over := earlier[file]
 			return !over || off > end
 		}
-		return index(file, off) == run
-	}), run, runs, note
+		return c.run(file, off) == run
+	}), run, c.runs, note
+}
+
+// cuts are where files are cut into runs.
+type cuts struct {
+	obs     *worker.Observations
+	marks   map[string][]worker.RunMark // by file, ascending; files without one tell no runs apart
+	counted bool                        // marks state the number of a restart
+	runs    int
+}
+
+func cutsOf(obs *worker.Observations) *cuts {
+	c := &cuts{obs: obs, marks: map[string][]worker.RunMark{}, runs: 1}
+	for _, m := range obs.RunMarks {
+		if m.Kind != worker.MarkBanner && m.Kind != worker.MarkLaunch { // a banner may repeat inside one run, and launchers may share a file
+			c.marks[m.File] = append(c.marks[m.File], m)
+		}
+	}
+	for _, find := range []func(*worker.Observations, map[string][]worker.RunMark) []worker.RunMark{steppedAgain, launches, impliedMarks} {
+		for _, m := range find(obs, c.marks) {
+			c.marks[m.File] = append(c.marks[m.File], m)
+		}
+	}
+	for _, ms := range c.marks {
+		sort.SliceStable(ms, func(i, j int) bool { return ms[i].Off < ms[j].Off })
+		for _, m := range ms {
+			c.counted = c.counted || m.Count > 0
+		}
+	}
+	for file, ms := range c.marks {
+		c.runs = max(c.runs, c.run(file, ms[len(ms)-1].Off)+1)
+	}
+	return c
+}
+
+// divides reports whether a file tells its runs apart.
+func (c *cuts) divides(file string) bool { return len(c.marks[file]) > 0 }
+
+// run is which run a place of a file is of.
+func (c *cuts) run(file string, off int64) int {
+	n := 0
+	for _, m := range c.marks[file] {
+		if m.Off > off {
+			break
+		}
+		if m.Count >= 0 && c.counted {
+			n = m.Count
+		} else {
+			n++
+		}
+	}
+	return n
+}
+
+// choose is the run to report, with the files that hold nothing of the newest one and, where that one finished, what is to be said of
+// the one that had failed.
+func (c *cuts) choose() (run int, past map[string]bool, note string) {
+	newest := c.runs - 1
+	w := c.wentWrong()
+	failed := lastOf(w.runs)
+	if failed < 0 {
+		return newest, stampedOnly(c.obs, c.pastFiles(newest)), "" // one that was cut off tells of no later run
+	}
+	at := c.finished()
+	if at == nil || failed == newest {
+		return failed, nil, ""
+	}
+	if !w.told(c, nil) {
+		past = c.pastFiles(newest)
+	}
+	if !w.told(c, past) {
+		return failed, nil, ""
+	}
+	return newest, past, fmt.Sprintf("reporting run %d of %d (counting from 0), which says at %s:%d that it finished; run %d had failed (%s:%d)",
+		newest, c.runs, at.File, at.Line, failed, w.at[failed].File, w.at[failed].Line)
 }
 
 // stampedOnly are those of the files whose last line that was read states a time.
@@ -123,9 +133,9 @@ type wrong struct {
 }
 
 // told says that only files that tell their runs apart tell of what went wrong, or files that are all of earlier runs.
-func (w *wrong) told(marks map[string][]worker.RunMark, past map[string]bool) bool {
+func (w *wrong) told(c *cuts, past map[string]bool) bool {
 	for f := range w.files {
-		if len(marks[f]) == 0 && !past[f] {
+		if !c.divides(f) && !past[f] {
 			return false
 		}
 	}
@@ -138,10 +148,11 @@ var endedByItself = map[string]bool{"Segmentation fault": true, "Bus error": tru
 // bySignal are the exceptions that a signal from outside raises in a process.
 var bySignal = map[string]bool{"SignalException": true, "SIGTERMException": true, "KeyboardInterrupt": true, "SystemExit": true}
 
-func wentWrong(obs *worker.Observations, index func(string, int64) int, runs int) *wrong {
+func (c *cuts) wentWrong() *wrong {
+	obs, runs := c.obs, c.runs
 	w := &wrong{runs: make([]bool, runs), at: make([]worker.Pos, runs), files: map[string]bool{}}
 	note := func(p worker.Pos) {
-		i := index(p.File, p.Off)
+		i := c.run(p.File, p.Off)
 		if i >= runs {
 			return
 		}
@@ -152,7 +163,7 @@ func wentWrong(obs *worker.Observations, index func(string, int64) int, runs int
 	}
 	signalled := map[int]bool{} // earlier runs that the scheduler ended: what their processes raise on its signal is no failure of theirs
 	for _, e := range obs.Ends {
-		if i := index(e.File, e.Off); i < runs-1 && (e.Reason == worker.ReasonPreemption || e.Reason == worker.ReasonRequeue) {
+		if i := c.run(e.File, e.Off); i < runs-1 && (e.Reason == worker.ReasonPreemption || e.Reason == worker.ReasonRequeue) {
 			signalled[i] = true
 		}
 	}
@@ -161,7 +172,7 @@ func wentWrong(obs *worker.Observations, index func(string, int64) int, runs int
 	}
 	for i := range obs.Exceptions {
 		x := &obs.Exceptions[i]
-		if over := signalled[index(x.File, x.Off)]; !over || x.Type != "" && !bySignal[className(x.Type)] { // "" where the file was cut off
+		if over := signalled[c.run(x.File, x.Off)]; !over || x.Type != "" && !bySignal[className(x.Type)] { // "" where the file was cut off
 			note(x.Pos)
 		}
 	}
@@ -173,18 +184,18 @@ func wentWrong(obs *worker.Observations, index func(string, int64) int, runs int
 	}
 	for _, e := range obs.Ends {
 		// What the scheduler followed by another run was not the end of the job, unless a node failed.
-		if index(e.File, e.Off) == runs-1 || e.Kind == worker.EndNodeFailure || e.Reason == worker.ReasonNodeFailure {
+		if c.run(e.File, e.Off) == runs-1 || e.Kind == worker.EndNodeFailure || e.Reason == worker.ReasonNodeFailure {
 			note(e.Pos)
 		}
 	}
 	for _, t := range obs.TaskExits {
-		if (t.Code > 0 && t.Code < 128 || endedByItself[strings.TrimSuffix(t.What, " (core dumped)")]) && index(t.File, t.Off) == runs-1 {
+		if (t.Code > 0 && t.Code < 128 || endedByItself[strings.TrimSuffix(t.What, " (core dumped)")]) && c.run(t.File, t.Off) == runs-1 {
 			note(t.Pos)
 		}
 	}
 	for i := range obs.Signs {
 		s := &obs.Signs[i]
-		if k := obs.Known.Entry(s.ID); k.Role == knowledge.CauseRole && k.Direct && index(s.File, s.Off) == runs-1 {
+		if k := obs.Known.Entry(s.ID); k.Role == knowledge.CauseRole && k.Direct && c.run(s.File, s.Off) == runs-1 {
 			note(s.Pos)
 		}
 	}
@@ -192,19 +203,19 @@ func wentWrong(obs *worker.Observations, index func(string, int64) int, runs int
 }
 
 // finished is where the newest run first says that it came to its own end; nil where it does not.
-func finished(obs *worker.Observations, marks map[string][]worker.RunMark, index func(string, int64) int, runs int) *worker.At {
+func (c *cuts) finished() *worker.At {
 	var first *worker.At
-	c := &clock{}
-	_, since, known := divide(obs, c, marks, index, runs-1)
+	bare := &clock{}
+	_, since, known := c.divide(c.runs - 1)
 	newest := func(at *worker.At) bool {
-		if len(marks[at.File]) > 0 {
-			return index(at.File, at.Off) == runs-1
+		if c.divides(at.File) {
+			return c.run(at.File, at.Off) == c.runs-1
 		}
-		t, dated := c.civil(stampOf(*at))
+		t, dated := bare.civil(stampOf(*at))
 		return known && dated && t > since
 	}
-	for i := range obs.Facts {
-		if x := &obs.Facts[i]; x.Key == "exit_ok" && newest(&x.At) && (first == nil || less(x.Pos, first.Pos)) {
+	for i := range c.obs.Facts {
+		if x := &c.obs.Facts[i]; x.Key == "exit_ok" && newest(&x.At) && (first == nil || less(x.Pos, first.Pos)) {
 			first = &x.At
 		}
 	}
@@ -223,14 +234,15 @@ func lastOf(list []bool) int {
 
 // divide is when the runs before one made their last step, and when that one made its first, in a file that tells them apart. What
 // SLURM says that it ended in between, by its own clock, is those runs: a clock of another zone would hardly have shown a time just there.
-func divide(obs *worker.Observations, c *clock, marks map[string][]worker.RunMark, index func(string, int64) int, run int) (before, since float64, ok bool) {
-	for i := range obs.Progress {
-		p := &obs.Progress[i]
-		if len(marks[p.File]) == 0 || p.Phase != worker.Training {
+func (c *cuts) divide(run int) (before, since float64, ok bool) {
+	bare := &clock{}
+	for i := range c.obs.Progress {
+		p := &c.obs.Progress[i]
+		if !c.divides(p.File) || p.Phase != worker.Training {
 			continue
 		}
-		t, dated := c.civil(stampOf(p.At))
-		switch n := index(p.File, p.Off); {
+		t, dated := bare.civil(stampOf(p.At))
+		switch n := c.run(p.File, p.Off); {
 		case !dated:
 		case n < run && t > before:
 			before = t
@@ -243,20 +255,20 @@ func divide(obs *worker.Observations, c *clock, marks map[string][]worker.RunMar
 
 // earlierEnds finds, in files without marks of their own, up to where they speak of earlier runs: up to the last line by
 // which SLURM ended one, and what srun says of its tasks right after. SLURM stamps those lines alike in all files.
-func earlierEnds(obs *worker.Observations, marks map[string][]worker.RunMark, index func(string, int64) int, run int) map[string]int64 {
-	c := &clock{}
+func (c *cuts) earlierEnds(run int) map[string]int64 {
+	bare := &clock{}
 	last, known := 0.0, false
-	for _, e := range obs.Ends {
-		if len(marks[e.File]) == 0 || index(e.File, e.Off) >= run {
+	for _, e := range c.obs.Ends {
+		if !c.divides(e.File) || c.run(e.File, e.Off) >= run {
 			continue
 		}
-		if t, ok := c.civil(e.Stamp); ok && (!known || t > last) {
+		if t, ok := bare.civil(e.Stamp); ok && (!known || t > last) {
 			last, known = t, true
 		}
 	}
-	if before, since, ok := divide(obs, c, marks, index, run); ok {
-		for _, e := range obs.Ends {
-			if t, dated := c.civil(e.Stamp); dated && len(marks[e.File]) == 0 && t > before && t < since && (!known || t > last) {
+	if before, since, ok := c.divide(run); ok {
+		for _, e := range c.obs.Ends {
+			if t, dated := bare.civil(e.Stamp); dated && !c.divides(e.File) && t > before && t < since && (!known || t > last) {
 				last, known = t, true
 			}
 		}
@@ -265,11 +277,11 @@ func earlierEnds(obs *worker.Observations, marks map[string][]worker.RunMark, in
 	if !known {
 		return out
 	}
-	nodeFailed(obs, marks, index, run, out)
+	c.nodeFailed(run, out)
 	next := map[string]int64{} // file → the first end of a later run
-	for _, e := range obs.Ends {
-		t, ok := c.civil(e.Stamp)
-		if len(marks[e.File]) > 0 || !ok {
+	for _, e := range c.obs.Ends {
+		t, ok := bare.civil(e.Stamp)
+		if c.divides(e.File) || !ok {
 			continue
 		}
 		if t <= last+1 {
@@ -286,7 +298,7 @@ func earlierEnds(obs *worker.Observations, marks map[string][]worker.RunMark, in
 			out[file] = off
 		}
 	}
-	for _, l := range aftermath(obs, c) {
+	for _, l := range aftermath(c.obs, bare) {
 		from, cut := out[l.File]
 		switch {
 		case !cut:
@@ -304,25 +316,25 @@ func earlierEnds(obs *worker.Observations, marks map[string][]worker.RunMark, in
 
 // nodeFailed finds up to where files without marks and without times tell of a node's failure in an earlier run: srun names the node without
 // a time, and slurmstepd says elsewhere that it ended that run because of it, and no later one.
-func nodeFailed(obs *worker.Observations, marks map[string][]worker.RunMark, index func(string, int64) int, run int, upto map[string]int64) {
+func (c *cuts) nodeFailed(run int, upto map[string]int64) {
 	before := false
-	for _, e := range obs.Ends {
-		if e.Reason == worker.ReasonNodeFailure && len(marks[e.File]) > 0 {
-			if index(e.File, e.Off) >= run {
+	for _, e := range c.obs.Ends {
+		if e.Reason == worker.ReasonNodeFailure && c.divides(e.File) {
+			if c.run(e.File, e.Off) >= run {
 				return
 			}
 			before = true
 		}
 	}
 	dated := map[string]bool{}
-	c := &clock{}
-	for _, e := range obs.Ends {
-		if _, ok := c.civil(e.Stamp); ok {
+	bare := &clock{}
+	for _, e := range c.obs.Ends {
+		if _, ok := bare.civil(e.Stamp); ok {
 			dated[e.File] = true
 		}
 	}
-	for _, e := range obs.Ends {
-		if before && e.Kind == worker.EndNodeFailure && len(marks[e.File]) == 0 && !dated[e.File] {
+	for _, e := range c.obs.Ends {
+		if before && e.Kind == worker.EndNodeFailure && !c.divides(e.File) && !dated[e.File] {
 			upto[e.File] = max(upto[e.File], e.Off)
 		}
 	}

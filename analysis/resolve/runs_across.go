@@ -124,49 +124,49 @@ func (l *afterLine) again(ended map[string]map[int]bool) bool {
 
 // pastFiles are files without a mark that say nothing of the newest run: their last time is of before it, or they state none. That holds
 // where nothing that states its time, and no task, tells of a failure in that run; then whoever failed did so before.
-func pastFiles(obs *worker.Observations, marks map[string][]worker.RunMark, index func(string, int64) int, run int) map[string]bool {
-	c := &clock{}
-	_, since, ok := divide(obs, c, marks, index, run)
+func (c *cuts) pastFiles(run int) map[string]bool {
+	bare := &clock{}
+	_, since, ok := c.divide(run)
 	if !ok {
 		return nil
 	}
-	earlier := earlierEnds(obs, marks, index, run)
+	earlier := c.earlierEnds(run)
 	now := func(file string, off int64) bool {
-		if len(marks[file]) > 0 {
-			return index(file, off) >= run
+		if c.divides(file) {
+			return c.run(file, off) >= run
 		}
 		end, over := earlier[file]
 		return !over || off > end
 	}
-	for _, t := range obs.TaskExits {
+	for _, t := range c.obs.TaskExits {
 		if t.Code != 0 && now(t.File, t.Off) {
 			return nil
 		}
 	}
-	for _, e := range obs.Ends {
+	for _, e := range c.obs.Ends {
 		if now(e.File, e.Off) {
 			return nil
 		}
 	}
 	began := since // of those that tell their runs apart
-	for i := range obs.Tails {
-		if t, dated := c.civil(obs.Tails[i].First.Stamp); dated && len(marks[obs.Tails[i].File]) > 0 {
+	for i := range c.obs.Tails {
+		if t, dated := bare.civil(c.obs.Tails[i].First.Stamp); dated && c.divides(c.obs.Tails[i].File) {
 			began = min(began, t)
 		}
 	}
 	out := map[string]bool{}
-	for i := range obs.Tails {
-		t := &obs.Tails[i]
-		if len(marks[t.File]) > 0 {
+	for i := range c.obs.Tails {
+		t := &c.obs.Tails[i]
+		if c.divides(t.File) {
 			continue
 		}
-		at, dated := c.civil(t.Last.Stamp)
-		first, _ := c.civil(t.First.Stamp)
+		at, dated := bare.civil(t.Last.Stamp)
+		first, _ := bare.civil(t.First.Stamp)
 		const sameZone = 900
 		out[t.File] = t.Last.Stamp.Kind == line.NoStamp || dated && at < since && first > began-sameZone
 	}
-	for i := range obs.Timeouts {
-		delete(out, obs.Timeouts[i].File)
+	for i := range c.obs.Timeouts {
+		delete(out, c.obs.Timeouts[i].File)
 	}
 	return out
 }
