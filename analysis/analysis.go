@@ -338,47 +338,16 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 	}
 	var withdrawn []string
 	for try := 0; ; try++ {
-		r, err := judge(ctx, in, obs, in.handed, files, earlier)
+		r, err := draft(ctx, in, obs, failed, files, earlier)
 		if err != nil {
 			return nil, err
 		}
-		if !in.handed.Empty() && len(in.Sources) > 0 {
-			without, err := judge(ctx, in, obs, resolve.Handed{}, files, earlier)
-			if err != nil {
-				return nil, err
-			}
-			diagnose.Revise(r, without, in.beside)
-		}
-		r.Engine = incident.Engine{Version: in.Version, RulesVersion: RulesVersion, Site: in.Known.Site().Files}
-		for _, f := range failed {
-			r.Warnings = append(r.Warnings, "not read completely: "+f)
-		}
-		r.Warnings = append(r.Warnings, in.notes...)
-		r.Coverage.Gaps = slices.Concat(in.Gaps, r.Coverage.Gaps)
-		if in.Skim > 0 {
-			firstLook(r, in.Skim)
-		}
-		if err := fillQuotes(ctx, in.Opener, files, in.kept, r); err != nil {
-			return nil, err
-		}
-		computeRatios(r)
-		links, gaps := backed(r)
-		pruneUncountable(r, uncountable(in, obs))
-		dropBare(r, links, gaps)
 		res, failures, err := verifier.ReportAndHash(ctx, files, r, sums)
 		if err != nil {
 			return nil, fmt.Errorf("verify the report: %w", err)
 		}
-		bad := map[position]bool{}
-		for _, f := range failures {
-			if f.Evidence.Kind == incident.KindQuote {
-				bad[position{f.Evidence.File, f.Evidence.Offset}] = true
-			}
-		}
-		if len(bad) > 0 && try < attempts {
-			for _, f := range failures {
-				withdrawn = append(withdrawn, fmt.Sprintf("%s: %s", f.Path, f.Reason))
-			}
+		if bad := misquoted(failures); len(bad) > 0 && try < attempts {
+			withdrawn = append(withdrawn, reasons(failures)...)
 			obs = without(obs, bad)
 			rejected := func(file string, off int64) bool { return bad[position{file, off}] }
 			in.book, in.daemons = in.book.Without(rejected), aislog.Without(in.daemons, rejected)
@@ -390,9 +359,7 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 			if round == attempts {
 				return nil, fmt.Errorf("the report failed verification: %s: %s", failures[0].Path, failures[0].Reason)
 			}
-			for _, f := range failures {
-				withdrawn = append(withdrawn, fmt.Sprintf("%s: %s", f.Path, f.Reason))
-			}
+			withdrawn = append(withdrawn, reasons(failures)...)
 			links, gaps := backed(r)
 			prune(r, failures)
 			dropBare(r, links, gaps)
@@ -407,4 +374,54 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 		}
 		return r, nil
 	}
+}
+
+// draft is the report that observations add up to, with its quotations, before anybody has verified it.
+func draft(ctx context.Context, in Input, obs *worker.Observations, failed []string, files verify.Files, earlier diagnose.Earlier) (*incident.Report, error) {
+	r, err := judge(ctx, in, obs, in.handed, files, earlier)
+	if err != nil {
+		return nil, err
+	}
+	if !in.handed.Empty() && len(in.Sources) > 0 {
+		without, err := judge(ctx, in, obs, resolve.Handed{}, files, earlier)
+		if err != nil {
+			return nil, err
+		}
+		diagnose.Revise(r, without, in.beside)
+	}
+	r.Engine = incident.Engine{Version: in.Version, RulesVersion: RulesVersion, Site: in.Known.Site().Files}
+	for _, f := range failed {
+		r.Warnings = append(r.Warnings, "not read completely: "+f)
+	}
+	r.Warnings = append(r.Warnings, in.notes...)
+	r.Coverage.Gaps = slices.Concat(in.Gaps, r.Coverage.Gaps)
+	if in.Skim > 0 {
+		firstLook(r, in.Skim)
+	}
+	if err := fillQuotes(ctx, in.Opener, files, in.kept, r); err != nil {
+		return nil, err
+	}
+	computeRatios(r)
+	links, gaps := backed(r)
+	pruneUncountable(r, uncountable(in, obs))
+	dropBare(r, links, gaps)
+	return r, nil
+}
+
+// misquoted are the places of quotations that the verifier rejects.
+func misquoted(failures []verify.Failure) map[position]bool {
+	bad := map[position]bool{}
+	for _, f := range failures {
+		if f.Evidence.Kind == incident.KindQuote {
+			bad[position{f.Evidence.File, f.Evidence.Offset}] = true
+		}
+	}
+	return bad
+}
+
+func reasons(failures []verify.Failure) (out []string) {
+	for _, f := range failures {
+		out = append(out, fmt.Sprintf("%s: %s", f.Path, f.Reason))
+	}
+	return out
 }

@@ -42,16 +42,7 @@ func identity(f *File) (role Role, id, from, cluster string) {
 func gather(files []*File) []*set {
 	var sets []*set
 	var rest []*File
-	clusters := map[string]string{} // of a folder, where it is one
-	for _, f := range files {
-		if _, _, _, c := identity(f); c != "" {
-			dir := path.Dir(f.hint)
-			if old, seen := clusters[dir]; seen && old != c {
-				c = ""
-			}
-			clusters[dir] = c
-		}
-	}
+	clusters := clustersOf(files)
 	for _, f := range files {
 		role, id, from, cluster := identity(f)
 		if cluster == "" {
@@ -78,27 +69,47 @@ func gather(files []*File) []*set {
 	sets = join(sets)
 	for _, f := range rest {
 		role, _, _, _ := identity(f)
-		var fit []*set
-		for _, s := range sets {
-			if (s.role == role || role == "") && slices.ContainsFunc(s.files, func(g *File) bool { return sameProcess(f, g) }) {
-				fit = append(fit, s)
-			}
+		s := theOnly(sets, role, func(g *File) bool { return sameProcess(f, g) })
+		if s == nil {
+			s = theOnly(sets, role, func(g *File) bool { return path.Dir(g.hint) == path.Dir(f.hint) })
 		}
-		if len(fit) != 1 {
-			fit = fit[:0]
-			for _, s := range sets {
-				if (s.role == role || role == "") && slices.ContainsFunc(s.files, func(g *File) bool { return path.Dir(g.hint) == path.Dir(f.hint) }) {
-					fit = append(fit, s)
-				}
-			}
+		if s == nil {
+			s = &set{role: role}
+			sets = append(sets, s)
 		}
-		if len(fit) != 1 {
-			fit = []*set{{role: role}}
-			sets = append(sets, fit[0])
-		}
-		fit[0].files = append(fit[0].files, f)
+		s.files = append(s.files, f)
 	}
 	return sets
+}
+
+// clustersOf is the cluster of each folder, where its files name one.
+func clustersOf(files []*File) map[string]string {
+	clusters := map[string]string{}
+	for _, f := range files {
+		if _, _, _, c := identity(f); c != "" {
+			dir := path.Dir(f.hint)
+			if old, seen := clusters[dir]; seen && old != c {
+				c = ""
+			}
+			clusters[dir] = c
+		}
+	}
+	return clusters
+}
+
+// theOnly is the one set of a role, "" for any, that holds such a file; nil where there are several or none.
+func theOnly(sets []*set, role Role, like func(*File) bool) *set {
+	var only *set
+	for _, s := range sets {
+		if role != "" && s.role != role || !slices.ContainsFunc(s.files, like) {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = s
+	}
+	return only
 }
 
 // join puts sets of one daemon together of which only one knows its cluster.

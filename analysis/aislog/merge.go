@@ -94,82 +94,118 @@ func (s *set) daemon() Daemon {
 
 // runs makes lives of parts, and says what lies between and behind them.
 func (d *Daemon) runs(parts []*part) {
-	var last *part // of the run at hand
-	var sums map[string]int64
-	end := func(next *part) {
-		r := &d.Runs[len(d.Runs)-1]
-		r.Totals = sortGrowth(sums)
-		switch {
-		case r.Ended == Orderly || r.Ended == Failed:
-			return
-		case next != nil && (last.file.warningsOnly() || last.file.err != "" || !last.file.stats.EndsClean):
-			r.Ended = Unclear
-		case next != nil && next.head == StartedUp:
-			r.Ended = Killed
-			to := r.Last
-			if to.Wall = to.Wall.Add(flush); to.Wall.After(next.opened.Wall) {
-				to = next.opened
-			}
-			d.Holes = append(d.Holes, Hole{Span{r.Last, to}, LostTail})
-		default:
-			r.Ended = Open
-			if next == nil {
-				to := r.Last
-				to.Wall = to.Wall.Add(flush)
-				d.Holes = append(d.Holes, Hole{Span{r.Last, to}, NotFlushed})
-			}
-		}
-	}
+	l := lives{d: d}
 	for _, p := range parts {
-		goesOn := last != nil && p.head != StartedUp && (p.pid == 0 || last.pid == 0 || p.pid == last.pid) && d.Runs[len(d.Runs)-1].Ended == ""
-		hole := false
-		if last != nil && p.head != StartedUp {
-			if hole = p.first.Wall.Sub(last.last.Wall) > apart || !goesOn; hole {
-				d.Holes = append(d.Holes, Hole{Span{last.last, p.first}, BetweenFiles})
-			}
-		}
+		goesOn, hole := l.follows(p)
 		if !goesOn {
-			if last != nil {
-				end(p)
-			} else if p.head != StartedUp {
-				d.Holes = append(d.Holes, Hole{Span{To: p.first}, BeforeFirst})
-			}
-			d.Runs = append(d.Runs, Run{Start: p.first, Started: p.head == StartedUp, StartAt: p.at, Pid: p.pid, Baseless: p.head != StartedUp})
-			sums = map[string]int64{}
-		} else if last.end != nil && p.begin != nil {
-			by, reset := grown(nil, last.end, p.begin)
-			for _, g := range by {
-				sums[g.Name] += g.N
-			}
-			d.Intervals = append(d.Intervals, Interval{From: last.end.time, To: p.begin.time, At: p.begin.at, Base: last.end.at, By: fineOnly(by), Reset: reset, Hole: hole,
-				Batches: p.begin.batches, Slow: slow(p.begin.values)})
+			l.begin(p)
+		} else if l.last.end != nil && p.begin != nil {
+			l.bridge(p, hole)
 		}
-		r := &d.Runs[len(d.Runs)-1]
-		for _, g := range p.sums {
-			sums[g.Name] += g.N
-		}
-		if r.Version == "" {
-			r.Version = p.version
-		}
-		if r.Last.IsZero() || !p.last.Wall.Before(r.Last.Wall) {
-			r.Last, r.LastAt = p.last, p.lastAt
-		}
-		switch {
-		case p.last.Wall.Sub(p.stopped.Wall) > flush: // whatever it said, it went on
-		case p.failed != At{}:
-			r.Ended, r.EndAt = Failed, p.failed
-		case p.orderly != At{}:
-			r.Ended, r.EndAt = Orderly, p.orderly
-		}
-		d.Intervals = append(d.Intervals, p.intervals...)
-		d.Stalls = append(d.Stalls, p.stalls...)
-		d.Pauses = append(d.Pauses, p.pauses...)
+		l.add(p)
 		if goesOn && p.begin == nil { // a file without counters: the next one goes on from the one before
-			p.end = last.end
+			p.end = l.last.end
 		}
-		last = p
+		l.last = p
 	}
-	end(nil)
+	l.end(nil)
+}
+
+// lives are the runs of a daemon, while its parts are read in the order of their times.
+type lives struct {
+	d    *Daemon
+	last *part            // of the run at hand
+	sums map[string]int64 // of its counters
+}
+
+func (l *lives) run() *Run { return &l.d.Runs[len(l.d.Runs)-1] }
+
+func (l *lives) hole(from, to Time, why Gap) {
+	l.d.Holes = append(l.d.Holes, Hole{Span{from, to}, why})
+}
+
+// follows says whether a part goes on with the run at hand, and whether something is missing between them.
+func (l *lives) follows(p *part) (goesOn, hole bool) {
+	if l.last == nil || p.head == StartedUp {
+		return false, false
+	}
+	sameProcess := p.pid == 0 || l.last.pid == 0 || p.pid == l.last.pid
+	goesOn = sameProcess && l.run().Ended == ""
+	if hole = !goesOn || p.first.Wall.Sub(l.last.last.Wall) > apart; hole {
+		l.hole(l.last.last, p.first, BetweenFiles)
+	}
+	return goesOn, hole
+}
+
+// begin ends the run at hand and begins one with a part.
+func (l *lives) begin(p *part) {
+	if l.last != nil {
+		l.end(p)
+	} else if p.head != StartedUp {
+		l.hole(Time{}, p.first, BeforeFirst)
+	}
+	l.d.Runs = append(l.d.Runs, Run{Start: p.first, Started: p.head == StartedUp, StartAt: p.at, Pid: p.pid, Baseless: p.head != StartedUp})
+	l.sums = map[string]int64{}
+}
+
+// end says how the run at hand ended, before the part that begins the next one; nil where none follows.
+func (l *lives) end(next *part) {
+	r := l.run()
+	r.Totals = sortGrowth(l.sums)
+	if r.Ended == Orderly || r.Ended == Failed {
+		return
+	}
+	flushed := r.Last
+	flushed.Wall = flushed.Wall.Add(flush)
+	switch {
+	case next == nil:
+		r.Ended = Open
+		l.hole(r.Last, flushed, NotFlushed)
+	case l.last.file.warningsOnly() || l.last.file.err != "" || !l.last.file.stats.EndsClean:
+		r.Ended = Unclear
+	case next.head == StartedUp:
+		r.Ended = Killed
+		if flushed.Wall.After(next.opened.Wall) {
+			flushed = next.opened
+		}
+		l.hole(r.Last, flushed, LostTail)
+	default:
+		r.Ended = Open
+	}
+}
+
+// bridge notes what the counters grew by between the end of the last part and the beginning of the next.
+func (l *lives) bridge(p *part, hole bool) {
+	by, reset := grown(nil, l.last.end, p.begin)
+	for _, g := range by {
+		l.sums[g.Name] += g.N
+	}
+	l.d.Intervals = append(l.d.Intervals, Interval{From: l.last.end.time, To: p.begin.time, At: p.begin.at, Base: l.last.end.at, By: fineOnly(by), Reset: reset, Hole: hole,
+		Batches: p.begin.batches, Slow: slow(p.begin.values)})
+}
+
+// add enters into the run at hand what a part holds.
+func (l *lives) add(p *part) {
+	r := l.run()
+	for _, g := range p.sums {
+		l.sums[g.Name] += g.N
+	}
+	if r.Version == "" {
+		r.Version = p.version
+	}
+	if r.Last.IsZero() || !p.last.Wall.Before(r.Last.Wall) {
+		r.Last, r.LastAt = p.last, p.lastAt
+	}
+	switch {
+	case p.last.Wall.Sub(p.stopped.Wall) > flush: // whatever it said, it went on
+	case p.failed != At{}:
+		r.Ended, r.EndAt = Failed, p.failed
+	case p.orderly != At{}:
+		r.Ended, r.EndAt = Orderly, p.orderly
+	}
+	l.d.Intervals = append(l.d.Intervals, p.intervals...)
+	l.d.Stalls = append(l.d.Stalls, p.stalls...)
+	l.d.Pauses = append(l.d.Pauses, p.pauses...)
 }
 
 // groups joins the groups of the parts. Records of ERROR files count where the INFO files hold fewer of their minute: what

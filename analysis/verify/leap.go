@@ -56,116 +56,153 @@ func (s *stacker) unnamed() bool {
 // leap goes over an object, behind the operation that begins it. It is not ok, and has done nothing, where it meets anything that
 // such an object has no need of.
 func (s *stacker) leap() bool {
-	const margin, depth = 10, 8
-	data, at, before := s.data, s.at, len(s.memo)
-	if n := s.forms.match(data[at:]); n > 0 {
+	const margin = 10
+	if n := s.forms.match(s.data[s.at:]); n > 0 {
 		s.at += n
 		return true
 	}
-	numbers := s.forms.numbers[:0]
-	var below [depth]int // how high it was piled below each fence, above the one before
-	fences, height := 0, 1
-	from, size := 0, -1 // of the text on top; -1: it is none
-	whole := true       // what is on top holds other values
-	for len(data)-at > margin {
-		op := data[at]
-		if op == 'h' {
-			if int(data[at+1]) >= len(s.memo) {
-				break
+	l := leaper{s: s, at: s.at, height: 1, size: noText, whole: true, numbers: s.forms.numbers[:0]}
+	before := len(s.memo)
+	for len(s.data)-l.at > margin && l.operation() {
+		if l.done {
+			if s.forms.numbers = l.numbers; len(s.memo) == before {
+				s.forms.add(s.data[s.at:], l.at-s.at)
 			}
-			at, size, whole = at+2, -1, false
-			height++
-			continue
+			s.at = l.at
+			return true
 		}
-		if e := effects[op]; e.size > 0 {
-			if height < int(e.takes) {
-				break
-			}
-			height += int(e.gives) - int(e.takes)
-			if op == 'K' || op == 'M' || op == 'J' || op == 'G' {
-				numbers = append(numbers, [2]int{at + 1 - s.at, at + int(e.size) - s.at})
-			}
-			at, size, whole = at+int(e.size), -1, e.takes > 0 || op == ']' || op == ')' || op == '}'
-			continue
-		}
-		at++
-		switch op {
-		case '(':
-			if fences == depth {
-				return s.forgetFrom(before)
-			}
-			below[fences] = height
-			fences++
-			height = 0
-			continue
-		case 'e', 'u', 't':
-			if fences == 0 || op == 'u' && height%2 != 0 {
-				return s.forgetFrom(before)
-			}
-			fences--
-			if height = below[fences]; op == 't' {
-				height++
-			} else if height == 0 {
-				return s.forgetFrom(before)
-			}
-			if size, whole = -1, true; op == 'u' && fences == 0 && height == 1 {
-				if s.forms.numbers = numbers; len(s.memo) == before {
-					s.forms.add(data[s.at:], at-s.at)
-				}
-				s.at = at
-				return true
-			}
-			continue
-		case 0x8a:
-			if data[at] > 8 {
-				return s.forgetFrom(before)
-			}
-			numbers = append(numbers, [2]int{at + 1 - s.at, at + 1 + int(data[at]) - s.at})
-			at += 1 + int(data[at])
-			size, whole = -1, false
-		case 'j':
-			if i := int(data[at]) | int(data[at+1])<<8 | int(data[at+2])<<16 | int(data[at+3])<<24; i >= len(s.memo) {
-				return s.forgetFrom(before)
-			}
-			at, size, whole = at+4, -1, false
-		case 'X', 0x8c:
-			if size = int(data[at]); op == 'X' {
-				size |= int(data[at+1])<<8 | int(data[at+2])<<16 | int(data[at+3])<<24
-				at += 3
-			}
-			if from = at + 1; size > len(data)-from {
-				return s.forgetFrom(before)
-			}
-			at, whole = from+size, false
-		case 'q', 'r', 0x94:
-			i := len(s.memo)
-			switch op {
-			case 'q':
-				i = int(data[at])
-				at++
-			case 'r':
-				i = int(data[at]) | int(data[at+1])<<8 | int(data[at+2])<<16 | int(data[at+3])<<24
-				at += 4
-			}
-			if i != len(s.memo) || height == 0 || s.n > maxTree {
-				return s.forgetFrom(before)
-			}
-			switch {
-			case size >= 0:
-				s.memo = append(s.memo, node{isText, int64(from)<<32 | int64(size)})
-			case whole:
-				s.memo = append(s.memo, node{kind: isLeft})
-			default:
-				return s.forgetFrom(before)
-			}
-			s.n++
-			continue
-		default:
-			return s.forgetFrom(before)
-		}
-		height++
 	}
 	return s.forgetFrom(before)
+}
+
+// leaper goes over one object.
+type leaper struct {
+	s      *stacker
+	at     int
+	below  [fencesHigh]int // how high it was piled below each fence, above the one before
+	fences int
+	height int
+	// from and size are those of the text on top; a size of noText: it is none. whole: what is on top holds other values.
+	from, size int
+	whole      bool
+	numbers    [][2]int
+	done       bool // the object ends here
+}
+
+const (
+	fencesHigh = 8
+	noText     = -1
+)
+
+// operation goes over one. It is false where such an object has none like it.
+func (l *leaper) operation() bool {
+	data, op := l.s.data, l.s.data[l.at]
+	if e := effects[op]; e.size > 0 {
+		return l.fixed(op, e)
+	}
+	l.at++
+	switch op {
+	case '(':
+		if l.fences == fencesHigh {
+			return false
+		}
+		l.below[l.fences] = l.height
+		l.fences++
+		l.height = 0
+		return true
+	case 'e', 'u', 't':
+		return l.gather(op)
+	case 'q', 'r', 0x94:
+		return l.note(op)
+	case 'h', 'j':
+		return l.little(op == 'j') < len(l.s.memo) && l.pushed(noText)
+	case 0x8a:
+		size := l.little(false)
+		if size > 8 {
+			return false
+		}
+		l.numbers = append(l.numbers, [2]int{l.at - l.s.at, l.at + size - l.s.at})
+		l.at += size
+		return l.pushed(noText)
+	case 'X', 0x8c:
+		size := l.little(op == 'X')
+		if size > len(data)-l.at {
+			return false
+		}
+		l.from = l.at
+		l.at += size
+		return l.pushed(size)
+	}
+	return false
+}
+
+// pushed says that a value that holds no others is on top now: a text of a size, or noText.
+func (l *leaper) pushed(size int) bool {
+	l.height++
+	l.size, l.whole = size, false
+	return true
+}
+
+// little is the number in a byte, or in four, the lowest first, which it steps over.
+func (l *leaper) little(four bool) int {
+	data, at := l.s.data, l.at
+	if !four {
+		l.at++
+		return int(data[at])
+	}
+	l.at += 4
+	return int(data[at]) | int(data[at+1])<<8 | int(data[at+2])<<16 | int(data[at+3])<<24
+}
+
+// fixed goes over an operation whose size is always the same.
+func (l *leaper) fixed(op byte, e effect) bool {
+	if l.height < int(e.takes) {
+		return false
+	}
+	l.height += int(e.gives) - int(e.takes)
+	end := l.at + int(e.size)
+	if op == 'K' || op == 'M' || op == 'J' || op == 'G' {
+		l.numbers = append(l.numbers, [2]int{l.at + 1 - l.s.at, end - l.s.at})
+	}
+	empty := op == ']' || op == ')' || op == '}'
+	l.at, l.size, l.whole = end, noText, e.takes > 0 || empty
+	return true
+}
+
+// gather makes one value of those above the last fence, or adds them to the one below it.
+func (l *leaper) gather(op byte) bool {
+	if l.fences == 0 || op == 'u' && l.height%2 != 0 {
+		return false
+	}
+	l.fences--
+	if l.height = l.below[l.fences]; op == 't' {
+		l.height++
+	}
+	l.size, l.whole = noText, true
+	l.done = op == 'u' && l.fences == 0 && l.height == 1
+	return l.height > 0
+}
+
+// note numbers what is on top, for later.
+func (l *leaper) note(op byte) bool {
+	s := l.s
+	i := len(s.memo)
+	if op != 0x94 {
+		i = l.little(op == 'r')
+	}
+	if i != len(s.memo) || l.height == 0 || s.n > maxTree {
+		return false
+	}
+	switch {
+	case l.size >= 0:
+		s.memo = append(s.memo, node{isText, int64(l.from)<<32 | int64(l.size)})
+	case l.whole:
+		s.memo = append(s.memo, node{kind: isLeft})
+	default:
+		return false
+	}
+	s.n++
+	return true
 }
 
 // forgetFrom undoes what was noted.

@@ -114,156 +114,212 @@ func (m *machine) plainElements() {
 // odd: then it is read in the ordinary way, from its beginning.
 func (p *Plain) walk(m *machine) (end int, ok bool) {
 	const operand = 9 // bytes behind an operation, at most, but for texts
-	in, at, memo, st := m.in, m.at, m.memo, &p.stack
-	var marks [plainDepth]int
+	w := walker{p: p, in: m.in, at: m.at, from: m.at, memo: m.memo, free: MaxValues - m.held + len(m.memo)}
 	p.shapes.wild = p.shapes.wild[:0]
-	n, depth, from := 0, 0, at
-	if len(in)-at < operand+2 || in[at] != opEmptyDict {
+	if len(w.in)-w.at < operand+2 || w.in[w.at] != opEmptyDict {
 		return 0, false
 	}
-	if at++; in[at] == opMemoize {
-		at++
-		memo, p.names = append(memo, Value{kind: gone}), append(p.names, noName)
+	if w.at++; w.in[w.at] == opMemoize {
+		w.at++
+		w.memo, p.names = append(w.memo, Value{kind: gone}), append(p.names, noName)
 	}
-	for {
-		if len(in)-at < operand+1 || n >= plainHeight {
-			return 0, false
-		}
-		op := in[at]
-		at++
+	for len(w.in)-w.at >= operand+1 && w.n < plainHeight {
+		op := w.in[w.at]
+		w.at++
+		ok := false
 		switch op {
-		case opBinGet, opLongBinGet:
-			i := int(in[at])
-			if at++; op == opLongBinGet {
-				i |= int(in[at])<<8 | int(in[at+1])<<16 | int(in[at+2])<<24
-				at += 3
-			}
-			if i >= len(memo) || i >= len(p.names) || memo[i].kind > Dict {
-				return 0, false
-			}
-			v := &memo[i]
-			st[n] = slot{kind: v.kind, name: p.names[i], n: v.n}
-			if v.kind >= List {
-				st[n].n = noPair
-			}
-			n++
-		case opBinInt1:
-			st[n] = slot{kind: Int, at: p.number(from, at, 1), n: int64(in[at])}
-			at++
-			n++
-		case opBinInt2:
-			st[n] = slot{kind: Int, at: p.number(from, at, 2), n: int64(in[at]) | int64(in[at+1])<<8}
-			at += 2
-			n++
-		case opBinInt:
-			st[n] = slot{kind: Int, at: p.number(from, at, 4), n: int64(int32(uint32(in[at]) | uint32(in[at+1])<<8 | uint32(in[at+2])<<16 | uint32(in[at+3])<<24))}
-			at += 4
-			n++
-		case opLong1:
-			size := int(in[at])
-			if at++; size > 8 {
-				return 0, false
-			}
-			v, err := long(in[at : at+size])
-			if err != nil {
-				return 0, false
-			}
-			st[n] = slot{kind: Int, at: p.number(from, at, size) - 1, n: v.n}
-			at += size
-			n++
-		case opBinFloat:
-			st[n] = slot{kind: Float, at: p.number(from, at, 8)}
-			at += 8
-			n++
-		case opNone:
-			st[n] = slot{}
-			n++
-		case opTrue, opFalse:
-			st[n] = slot{kind: Bool, n: int64(opFalse - op)}
-			n++
+		case opBinInt1, opBinInt2, opBinInt, opLong1, opBinFloat, opNone, opTrue, opFalse:
+			ok = w.scalar(op)
 		case opBinUnicode, opBinString, opShortBinUnicode, opShortBinString:
-			size := int(in[at])
-			if at++; op == opBinUnicode || op == opBinString {
-				size |= int(in[at])<<8 | int(in[at+1])<<16 | int(in[at+2])<<24
-				at += 3
-			}
-			if size > len(in)-at {
-				return 0, false
-			}
-			st[n] = slot{kind: Text, name: unasked, n: span(at, size)}
-			at += size
-			n++
+			ok = w.text(op)
+		case opBinGet, opLongBinGet:
+			ok = w.fetch(op)
 		case opBinPut, opLongBinPut, opMemoize:
-			i := len(memo)
-			if op != opMemoize {
-				i = int(in[at])
-				if at++; op == opLongBinPut {
-					i |= int(in[at])<<8 | int(in[at+1])<<16 | int(in[at+2])<<24
-					at += 3
-				}
-			}
-			if n == 0 || i != len(memo) || m.held+i-len(m.memo) >= MaxValues {
-				return 0, false
-			}
-			v := Value{kind: gone}
-			switch top := &st[n-1]; top.kind {
-			case Text:
-				v = Value{kind: Text, n: top.n, s: p.text(top.n)}
-				if top.name == unasked {
-					top.name = p.name(v.s)
-				}
-				p.names = append(p.names, top.name)
-			case List, Tuple:
-				p.names = append(p.names, noName)
-			default:
-				return 0, false
-			}
-			memo = append(memo, v)
-		case opMark:
-			if depth == plainDepth {
-				return 0, false
-			}
-			st[n] = slot{kind: mark}
-			marks[depth] = n
-			depth++
-			n++
-		case opEmptyList:
-			st[n] = slot{kind: List, n: noPair}
-			n++
-		case opAppends:
-			if depth < 2 {
-				return 0, false
-			}
-			depth--
-			if n = marks[depth]; st[n-1].kind != List {
-				return 0, false
-			}
-		case opAppend:
-			if n < 3 || st[n-1].kind == mark || st[n-2].kind != List {
-				return 0, false
-			}
-			n--
-		case opTuple2:
-			if n < 3 || st[n-1].kind == mark || st[n-2].kind == mark {
-				return 0, false
-			}
-			v := slot{kind: Tuple, n: noPair}
-			if st[n-2].kind == Text && st[n-1].kind == Text {
-				v.n = int64(len(p.pairs))
-				p.pairs = append(p.pairs, [2]int64{st[n-2].n, st[n-1].n})
-			}
-			st[n-2] = v
-			n--
+			ok = w.keep(op)
 		case opSetItems:
-			if depth != 1 || marks[0] != 0 || in[at] != opEmptyDict && in[at] != opAppends || !p.note(st[1:n]) {
+			if !w.whole() || !p.note(p.stack[1:w.n]) {
 				return 0, false
 			}
-			m.memo = memo
-			return at, true
+			m.memo = w.memo
+			return w.at, true
 		default:
+			ok = w.fold(op)
+		}
+		if !ok {
 			return 0, false
 		}
 	}
+	return 0, false
+}
+
+// walker goes over one element.
+type walker struct {
+	p        *Plain
+	in       string
+	from, at int
+	n, depth int             // values and marks that stand above each other
+	marks    [plainDepth]int // the place of each
+	memo     []Value
+	free     int // how many values the memo may hold
+}
+
+func (w *walker) push(s slot) {
+	w.p.stack[w.n] = s
+	w.n++
+}
+
+// little is the number in so many bytes, the lowest first, which it steps over.
+func (w *walker) little(size int) int {
+	v := 0
+	for i := range size {
+		v |= int(w.in[w.at+i]) << (8 * i)
+	}
+	w.at += size
+	return v
+}
+
+func (w *walker) scalar(op byte) bool {
+	at := w.at
+	switch op {
+	case opBinInt1:
+		w.push(slot{kind: Int, at: w.p.number(w.from, at, 1), n: int64(w.little(1))})
+	case opBinInt2:
+		w.push(slot{kind: Int, at: w.p.number(w.from, at, 2), n: int64(w.little(2))})
+	case opBinInt:
+		w.push(slot{kind: Int, at: w.p.number(w.from, at, 4), n: int64(int32(w.little(4)))})
+	case opLong1:
+		size := w.little(1)
+		if size > 8 {
+			return false
+		}
+		v, err := long(w.in[w.at : w.at+size])
+		if err != nil {
+			return false
+		}
+		w.push(slot{kind: Int, at: w.p.number(w.from, w.at, size) - 1, n: v.n})
+		w.at += size
+	case opBinFloat:
+		w.push(slot{kind: Float, at: w.p.number(w.from, at, 8)})
+		w.at += 8
+	case opNone:
+		w.push(slot{})
+	case opTrue, opFalse:
+		w.push(slot{kind: Bool, n: int64(opFalse - op)})
+	}
+	return true
+}
+
+func (w *walker) text(op byte) bool {
+	size := 0
+	if op == opBinUnicode || op == opBinString {
+		size = w.little(4)
+	} else {
+		size = w.little(1)
+	}
+	if size > len(w.in)-w.at {
+		return false
+	}
+	w.push(slot{kind: Text, name: unasked, n: span(w.at, size)})
+	w.at += size
+	return true
+}
+
+// numbered is the place in the memo that an operation names: in one byte, or in four in the long form.
+func (w *walker) numbered(long bool) int {
+	if long {
+		return w.little(4)
+	}
+	return w.little(1)
+}
+
+// fetch takes a value from the memo.
+func (w *walker) fetch(op byte) bool {
+	i := w.numbered(op == opLongBinGet)
+	if i >= len(w.memo) || i >= len(w.p.names) || w.memo[i].kind > Dict {
+		return false
+	}
+	v := &w.memo[i]
+	s := slot{kind: v.kind, name: w.p.names[i], n: v.n}
+	if v.kind >= List {
+		s.n = noPair
+	}
+	w.push(s)
+	return true
+}
+
+// keep notes the value on top in the memo.
+func (w *walker) keep(op byte) bool {
+	i := len(w.memo)
+	if op != opMemoize {
+		i = w.numbered(op == opLongBinPut)
+	}
+	if w.n == 0 || i != len(w.memo) || i >= w.free {
+		return false
+	}
+	v, p := Value{kind: gone}, w.p
+	switch top := &p.stack[w.n-1]; top.kind {
+	case Text:
+		v = Value{kind: Text, n: top.n, s: p.text(top.n)}
+		if top.name == unasked {
+			top.name = p.name(v.s)
+		}
+		p.names = append(p.names, top.name)
+	case List, Tuple:
+		p.names = append(p.names, noName)
+	default:
+		return false
+	}
+	w.memo = append(w.memo, v)
+	return true
+}
+
+// fold makes lists and tuples of values, and begins them.
+func (w *walker) fold(op byte) bool {
+	st := &w.p.stack
+	switch op {
+	case opMark:
+		if w.depth == plainDepth {
+			return false
+		}
+		w.marks[w.depth] = w.n
+		w.depth++
+		w.push(slot{kind: mark})
+	case opEmptyList:
+		w.push(slot{kind: List, n: noPair})
+	case opAppends:
+		if w.depth < 2 {
+			return false
+		}
+		w.depth--
+		w.n = w.marks[w.depth]
+		return st[w.n-1].kind == List
+	case opAppend:
+		if w.n < 3 || st[w.n-1].kind == mark || st[w.n-2].kind != List {
+			return false
+		}
+		w.n--
+	case opTuple2:
+		if w.n < 3 || st[w.n-1].kind == mark || st[w.n-2].kind == mark {
+			return false
+		}
+		a, b := st[w.n-2], st[w.n-1]
+		w.n -= 2
+		pair := int64(noPair)
+		if a.kind == Text && b.kind == Text {
+			pair = int64(len(w.p.pairs))
+			w.p.pairs = append(w.p.pairs, [2]int64{a.n, b.n})
+		}
+		w.push(slot{kind: Tuple, n: pair})
+	default:
+		return false
+	}
+	return true
+}
+
+// whole says that the items of the element itself are complete, and that the next element or the end of their list follows.
+func (w *walker) whole() bool {
+	next := w.in[w.at]
+	return w.depth == 1 && w.marks[0] == 0 && (next == opEmptyDict || next == opAppends)
 }
 
 // note keeps the members that are wanted; the last of a name counts.

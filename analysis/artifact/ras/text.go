@@ -141,79 +141,123 @@ func (t *textReader) line(raw []byte, at At) {
 	switch {
 	case len(b) == 0:
 		t.dead, t.gone, t.gap, t.fail, t.listing = false, false, false, false, Unknown
-		return
+	case t.heading(b, at):
+	case b[0] == '#' && t.named(b, at):
+	case t.tabled(b, at):
+	case t.counted(b, at):
+	default:
+		t.item(b, at)
+	}
+}
+
+// heading reads the heads of the answer and of its parts.
+func (t *textReader) heading(b []byte, at At) bool {
+	lost := t.s != nil && len(t.s.Dead)+len(t.s.Missing) > 0
+	comms := t.s != nil && len(t.s.Comms) > 0
+	switch {
 	case bytes.HasPrefix(b, []byte("NCCL version ")) && bytes.Contains(b, []byte(" compiled with CUDA ")):
 		s := t.begin(true, at)
 		v, _, _ := bytes.Cut(b[len("NCCL version "):], []byte{' '})
 		s.Version = clip(v)
-		return
 	case bytes.HasSuffix(b, tableHead):
-		t.begin(t.s != nil && (len(t.s.Rows)+len(t.s.Comms)+len(t.s.Dead)+len(t.s.Missing) > 0), at)
-		return
-	case bytes.Equal(b, []byte("Errors")) && t.s != nil && (len(t.s.Comms) > 0 || len(t.s.Dead)+len(t.s.Missing) > 0):
+		t.begin(lost || comms || t.s != nil && len(t.s.Rows) > 0, at)
+	case bytes.Equal(b, []byte("Errors")) && (comms || lost):
 		t.begin(true, at)
-		return
-	case b[0] == '#' && t.named(b, at):
-		return
+	default:
+		return false
 	}
+	return true
+}
+
+// tabled reads a row of the table of communicators.
+func (t *textReader) tabled(b []byte, at At) bool {
 	var row Row
-	if readRow(b, &row) {
-		row.At = at
-		s := t.begin(false, at)
-		if len(s.Rows) < maxSnapshots {
-			s.Rows = append(s.Rows, row)
-		}
-		return
+	if !readRow(b, &row) {
+		return false
 	}
-	if n, rest, ok := leading(b); ok {
-		switch {
-		case bytes.Contains(rest, []byte(" considered dead (unreachable via the RAS network)")):
-			t.begin(false, at)
-			t.dead, t.gone = true, false
-		case bytes.HasPrefix(rest, []byte(" ranks have launched up to operation ")):
-			v, k := digits(rest[len(" ranks have launched up to operation "):])
-			t.count(Count{Value: v, N: int(n), At: at}, k > 0)
-		case bytes.HasPrefix(rest, []byte(" ranks have not launched any operations")):
-			t.count(Count{N: int(n), At: at}, true)
-		default:
-			t.summary(b)
-		}
-		return
+	row.At = at
+	if s := t.begin(false, at); len(s.Rows) < maxSnapshots {
+		s.Rows = append(s.Rows, row)
 	}
+	return true
+}
+
+// counted reads lines that begin with a number: of processes, of ranks.
+func (t *textReader) counted(b []byte, at At) bool {
+	n, rest, ok := leading(b)
+	switch {
+	case !ok:
+		return false
+	case bytes.Contains(rest, []byte(" considered dead (unreachable via the RAS network)")):
+		t.begin(false, at)
+		t.dead, t.gone = true, false
+	case bytes.HasPrefix(rest, []byte(" ranks have launched up to operation ")):
+		v, k := digits(rest[len(" ranks have launched up to operation "):])
+		t.count(Count{Value: v, N: int(n), At: at}, k > 0)
+	case bytes.HasPrefix(rest, []byte(" ranks have not launched any operations")):
+		t.count(Count{N: int(n), At: at}, true)
+	default:
+		t.summary(b)
+	}
+	return true
+}
+
+// item reads what stands below a heading: processes, ranks, and what they are listed for.
+func (t *textReader) item(b []byte, at At) {
 	switch {
 	case bytes.HasPrefix(b, []byte("Missing communicator data from ")):
 		t.begin(false, at)
 		_, rest, _ := leading(b[len("Missing communicator data from "):])
 		t.gone, t.gap = bytes.HasPrefix(rest, []byte(" job process")), bytes.HasPrefix(rest, []byte(" rank")) && t.comm != nil
-	case bytes.HasPrefix(b, []byte("The missing rank")) && t.comm != nil:
-		if i := bytes.IndexByte(b, ':'); i > 0 {
-			for f := range bytes.FieldsFuncSeq(b[i+1:], func(r rune) bool { return r == ',' || r == ' ' }) {
-				if n, k := digits(f); k == len(f) && k > 0 && t.room() {
-					t.comm.Missing = append(t.comm.Missing, Rank{Rank: int(n), At: at})
-				}
-			}
-		}
 	case bytes.HasPrefix(b, []byte("Communicator ranks have different ")):
 		op, _, _ := bytes.Cut(b[len("Communicator ranks have different "):], []byte{' '})
 		if t.op = clip(op); t.op == "collective" || t.op == "operation" {
 			t.op = ""
 		}
-	case bytes.HasPrefix(b, []byte("Process ")) && t.s != nil && (t.dead || t.gone):
-		if p, ok := process(b); ok && t.room() {
-			p.At = at
-			if t.dead {
-				t.s.Dead = append(t.s.Dead, p)
-			} else {
-				t.s.Missing = append(t.s.Missing, p)
-			}
+	case bytes.HasPrefix(b, []byte("Process ")):
+		t.process(b, at)
+	case bytes.HasPrefix(b, []byte("Encountered ")) && bytes.Contains(b, []byte(" communication timeout")):
+		if t.s != nil {
+			n, _, _ := leading(b[len("Encountered "):])
+			t.s.Timeouts = int(n)
 		}
-	case bytes.HasPrefix(b, []byte("Rank ")) && t.comm != nil:
+	case t.comm == nil:
+	case bytes.HasPrefix(b, []byte("The missing rank")):
+		t.missing(b, at)
+	case bytes.HasPrefix(b, []byte("Rank ")):
 		t.rank(b, at)
-	case (bytes.HasPrefix(b, []byte("Asynchronous error")) || bytes.HasPrefix(b, []byte("Initialization error"))) && t.comm != nil:
+	case bytes.HasPrefix(b, []byte("Asynchronous error")), bytes.HasPrefix(b, []byte("Initialization error")):
 		t.fail, t.gap = true, false
-	case bytes.HasPrefix(b, []byte("Encountered ")) && bytes.Contains(b, []byte(" communication timeout")) && t.s != nil:
-		n, _, _ := leading(b[len("Encountered "):])
-		t.s.Timeouts = int(n)
+	}
+}
+
+// process reads a process that is dead or did not answer.
+func (t *textReader) process(b []byte, at At) {
+	if t.s == nil || !t.dead && !t.gone {
+		return
+	}
+	p, ok := process(b)
+	if !ok || !t.room() {
+		return
+	}
+	p.At = at
+	if t.dead {
+		t.s.Dead = append(t.s.Dead, p)
+	} else {
+		t.s.Missing = append(t.s.Missing, p)
+	}
+}
+
+// missing reads "The missing ranks: 3, 5".
+func (t *textReader) missing(b []byte, at At) {
+	i := bytes.IndexByte(b, ':')
+	if i <= 0 {
+		return
+	}
+	for f := range bytes.FieldsFuncSeq(b[i+1:], func(r rune) bool { return r == ',' || r == ' ' }) {
+		if n, k := digits(f); k == len(f) && k > 0 && t.room() {
+			t.comm.Missing = append(t.comm.Missing, Rank{Rank: int(n), At: at})
+		}
 	}
 }
 
