@@ -18,14 +18,14 @@ const earlySlack = 1.0
 func (f *Facts) coverage(in Input) {
 	c := &f.Coverage
 	c.CutRanks = map[int]bool{}
-	f.nodesCovered(in)
+	c.ofNodes(f, in)
 	own := map[int]bool{} // ranks with a file of their own
 	for _, t := range f.Tails {
 		if id, ok := f.ident.fileRank[t.File]; ok {
 			own[id] = true
 		}
 	}
-	f.ranksCovered(own)
+	c.ofRanks(f, own)
 	names := make([]string, 0, len(in.Sources))
 	for _, s := range in.Sources {
 		names = append(names, s.Name)
@@ -42,9 +42,8 @@ func (f *Facts) coverage(in Input) {
 	c.Partial = len(c.NodesMissing) > 0 || len(c.FilesMissing) > 0 || len(c.Cut) > 0
 }
 
-// nodesCovered finds the nodes that are seen, and which of those expected are not.
-func (f *Facts) nodesCovered(in Input) {
-	c := &f.Coverage
+// ofNodes finds the nodes that are seen, and which of those expected are not.
+func (c *Coverage) ofNodes(f *Facts, in Input) {
 	seen := map[string]bool{}
 	for _, t := range f.Tails {
 		if n := f.ident.fileNode[t.File]; n != "" {
@@ -87,9 +86,8 @@ func (f *Facts) nodesCovered(in Input) {
 	}
 }
 
-// ranksCovered finds which ranks wrote nothing: own are those with a file of their own.
-func (f *Facts) ranksCovered(own map[int]bool) {
-	c := &f.Coverage
+// ofRanks finds which ranks wrote nothing: own are those with a file of their own.
+func (c *Coverage) ofRanks(f *Facts, own map[int]bool) {
 	c.RanksExpected = f.Job.WorldSize
 	if c.RanksExpected > 0 && c.From == "" {
 		c.From = f.Job.WorldFrom

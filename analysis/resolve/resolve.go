@@ -234,14 +234,25 @@ func (f *Facts) clockNode(at worker.At) string {
 // told notes who was told by whom and whose watchdog got stuck.
 func (f *Facts) told(obs *worker.Observations) {
 	for i := range obs.Dumps {
-		if d := &obs.Dumps[i]; !f.isBygone(d.At) {
-			f.toldToDump(d)
+		d := &obs.Dumps[i]
+		if f.isBygone(d.At) {
+			continue
+		}
+		if r := f.watched(d.At, d.Group); r != nil && r.dumps(d) && f.bygone.Valid {
+			f.placed(r, d.At)
 		}
 	}
 	for i := range obs.Signals {
-		if s := &obs.Signals[i]; !f.isBygone(s.At) {
-			f.signalled(s)
+		s := &obs.Signals[i]
+		if f.isBygone(s.At) {
+			continue
 		}
+		told := Told{NoRank, s, f.At(s.At)}
+		if r := f.watched(s.At, s.Group); r != nil {
+			told.Rank = r.ID
+			r.hears(s)
+		}
+		f.Signals = append(f.Signals, told)
 	}
 }
 
@@ -259,32 +270,23 @@ func (f *Facts) watched(at worker.At, g worker.GroupRef) *Rank {
 	return r
 }
 
-func (f *Facts) toldToDump(d *worker.Dump) {
-	r := f.watched(d.At, d.Group)
-	if r == nil {
-		return
-	}
+// dumps notes that a rank's watchdog writes a dump, and whether its counters are the first that are known.
+func (r *Rank) dumps(d *worker.Dump) (counted bool) {
 	counts := d.Enqueued != line.Unknown || d.Completed != line.Unknown
 	ofAll := strings.Contains(d.Group.Desc, "default") || d.Group.GUID == "0"
-	if (counts || ofAll) && r.Dump == nil {
+	if counted = (counts || ofAll) && r.Dump == nil; counted {
 		r.Dump = &Counters{Enqueued: d.Enqueued, Completed: d.Completed, At: d.At, Group: d.Group}
-		if f.bygone.Valid {
-			f.placed(r, d.At)
-		}
 	}
 	if d.Local {
 		r.FromLocal = true
 	} else if r.Notified == nil {
 		r.Notified = &d.At
 	}
+	return counted
 }
 
-func (f *Facts) signalled(s *worker.Signal) {
-	r := f.watched(s.At, s.Group)
-	if r == nil {
-		f.Signals = append(f.Signals, Told{NoRank, s, f.At(s.At)})
-		return
-	}
+// hears notes what a rank's watchdog says.
+func (r *Rank) hears(s *worker.Signal) {
 	switch s.Kind {
 	case worker.SignalObserved:
 		if r.Notified == nil {
@@ -301,7 +303,6 @@ func (f *Facts) signalled(s *worker.Signal) {
 	case worker.SignalFired, worker.SignalTakingDown, worker.SignalAsync:
 		r.Fired = true
 	}
-	f.Signals = append(f.Signals, Told{r.ID, s, f.At(s.At)})
 }
 
 // talked is the number of a group's collective before which its connections have proven to work: setting up takes fewer.
