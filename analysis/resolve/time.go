@@ -21,6 +21,14 @@ type Moment struct {
 // Before says that m is proven to be earlier than o.
 func (m Moment) Before(o Moment) bool { return m.Valid && o.Valid && m.T+m.Unc < o.T-o.Unc }
 
+// Earliest is the earlier of two moments, as far as they are known.
+func (m Moment) Earliest(o Moment) Moment {
+	if o.Valid && (!m.Valid || o.T < m.T) {
+		return o
+	}
+	return m
+}
+
 // Add shifts a moment.
 func (m Moment) Add(seconds float64) Moment { m.T += seconds; return m }
 

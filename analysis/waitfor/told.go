@@ -25,9 +25,7 @@ func (g *Graph) gloo(f *resolve.Facts) bool {
 		if InVain(fl) {
 			timedOut = true
 			g.OnGPU = g.OnGPU || !fl.Says(knowledge.OverGloo)
-			if w := fl.When(); w.Valid && (!g.Report.Valid || w.T < g.Report.T) {
-				g.Report = w
-			}
+			g.Report = g.Report.Earliest(fl.When())
 		}
 		if fl.Rank == resolve.NoRank {
 			g.Anonymous++
@@ -88,9 +86,7 @@ func (g *Graph) told(f *resolve.Facts) {
 			r := f.Rank(d.From)
 			from[d.From] = r == nil || !r.Erred
 		}
-		if m := f.At(f.Obs.Dumps[i].At); m.Valid && (!g.Report.Valid || m.T < g.Report.T) {
-			g.Report = m
-		}
+		g.Report = g.Report.Earliest(f.At(f.Obs.Dumps[i].At))
 	}
 	maps.DeleteFunc(from, func(_ int, waited bool) bool { return !waited })
 	if notified == 0 || len(from) == 0 {

@@ -4,6 +4,7 @@
 package waitfor
 
 import (
+	"slices"
 	"sort"
 
 	"faultline/analysis/resolve"
@@ -98,7 +99,35 @@ func (g *Graph) Waits(rank int) bool {
 // Build reads the counters of a run.
 func Build(f *resolve.Facts) *Graph {
 	g := &Graph{reported: map[string]int64{}, views: map[*resolve.Group]*view{}}
-	waits := map[int]bool{}
+	stuck := g.read(f)
+	if len(stuck) == 0 {
+		if !g.gloo(f) {
+			g.told(f)
+		}
+		return g
+	}
+	for _, r := range f.Ranks {
+		seen := r.Lines > 0 && !f.Coverage.CutRanks[r.ID] || r.Recorded != nil
+		if seen && !g.Waits(r.ID) {
+			g.Free = append(g.Free, r.ID)
+		}
+	}
+	for _, step := range []func(*resolve.Facts, []*view) bool{g.late, g.diverged, g.full, g.held} {
+		if step(f, stuck) {
+			break
+		}
+	}
+	for _, v := range stuck {
+		if !slices.Contains(g.Groups, v.Group) {
+			g.Downstream = append(g.Downstream, v.Group)
+		}
+	}
+	return g
+}
+
+// read takes in what is pending: the stuck groups, the first one to start first, who waits and who is ahead in them.
+func (g *Graph) read(f *resolve.Facts) []*view {
+	waits, ahead := map[int]bool{}, map[int]bool{}
 	var stuck []*view
 	for _, gr := range f.Groups {
 		if len(gr.Pending) == 0 {
@@ -114,62 +143,33 @@ func Build(f *resolve.Facts) *Graph {
 				waits[r.ID] = true
 			}
 		}
-		for _, p := range gr.Pending {
-			if p.At.File == "" {
-				continue // by a dump, which is no line
-			}
-			if off, seen := g.reported[p.At.File]; !seen || p.At.Off < off {
-				g.reported[p.At.File] = p.At.Off
-			}
-			if p.Start.Valid && (!g.Start.Valid || p.Start.T < g.Start.T) {
-				g.Start = p.Start
-			}
-			if p.Report.Valid && (!g.Report.Valid || p.Report.T < g.Report.T) {
-				g.Report = p.Report
-			}
-		}
-	}
-	for _, r := range f.Ranks {
-		if r.FromLocal && !waits[r.ID] && len(stuck) > 0 {
-			waits[r.ID] = true // its own watchdog fired in a group no line of it names
-		}
-	}
-	g.Waiters = keys(waits)
-	if len(stuck) == 0 {
-		if !g.gloo(f) {
-			g.told(f)
-		}
-		return g
-	}
-	for _, r := range f.Ranks {
-		if !waits[r.ID] && (r.Lines > 0 && !f.Coverage.CutRanks[r.ID] || r.Recorded != nil) {
-			g.Free = append(g.Free, r.ID)
-		}
-	}
-	sort.SliceStable(stuck, func(i, j int) bool { return stuck[i].earlier(stuck[j]) })
-	ahead := map[int]bool{}
-	for _, v := range stuck {
 		for r := range v.ahead {
 			ahead[r.ID] = r.ID != resolve.NoRank
 			g.IsAhead = true
 		}
-	}
-	g.Ahead = keys(ahead)
-	for _, step := range []func(*resolve.Facts, []*view) bool{g.late, g.diverged, g.full, g.held} {
-		if step(f, stuck) {
-			break
+		for _, p := range gr.Pending {
+			g.report(p)
 		}
 	}
-	root := map[*resolve.Group]bool{}
-	for _, x := range g.Groups {
-		root[x] = true
-	}
-	for _, v := range stuck {
-		if !root[v.Group] {
-			g.Downstream = append(g.Downstream, v.Group)
+	for _, r := range f.Ranks {
+		if r.FromLocal && len(stuck) > 0 {
+			waits[r.ID] = true // its own watchdog fired, if only in a group no line of it names
 		}
 	}
-	return g
+	g.Waiters, g.Ahead = keys(waits), keys(ahead)
+	sort.SliceStable(stuck, func(i, j int) bool { return stuck[i].earlier(stuck[j]) })
+	return stuck
+}
+
+// report notes where and when a wait was reported. One that only a dump shows has no line.
+func (g *Graph) report(p *resolve.Pending) {
+	if p.At.File == "" {
+		return
+	}
+	if off, seen := g.reported[p.At.File]; !seen || p.At.Off < off {
+		g.reported[p.At.File] = p.At.Off
+	}
+	g.Start, g.Report = g.Start.Earliest(p.Start), g.Report.Earliest(p.Report)
 }
 
 // sized tells whether the sizes of a work must agree over the ranks of its group.
