@@ -1,103 +1,145 @@
 package waitfor
 
 import (
+	"slices"
+
 	"faultline/analysis/resolve"
 )
 
+// apart is groups whose members are stuck at different works, and the few that are not where the others are.
+type apart struct {
+	groups []*view
+	ranks  []*resolve.Rank
+}
+
+func (a *apart) add(v *view, ranks []*resolve.Rank) {
+	a.groups, a.ranks = append(a.groups, v), append(a.ranks, ranks...)
+}
+
 // diverged finds groups whose members are stuck at different works: a lagging GPU, or calls that do not match.
 func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
-	var lag, div []*view
-	var lagRoot, divRoot []int
-	unknown := false
-	var lagged []int // by the counters of dumps, over all groups
+	var lag, div apart
+	var passed []*resolve.Rank
 	for _, v := range stuck {
-		if v.P2P || v.Unnamed && !v.Default && !v.Single || len(v.first) < 2 && len(v.Counters) == 0 {
+		if !v.comparable() {
 			continue
 		}
-		var lagging, proven, odd []*resolve.Rank
-		differ := false // one that lags is in another operation
-		for r, p := range v.first {
-			if p.Work.Seq < 0 || v.ahead[r] {
-				continue // a torn line, of which nobody knows the work; or one that was let go
-			}
-			e, eKnown := p.Enqueued()
-			open, cKnown := p.FirstOpen()
-			behind := v.seq - p.Work.Seq
-			if cKnown {
-				behind = max(behind, v.seq-open)
-			}
-			otherOp := p.Work.Op != v.op && p.Work.Op != "" && v.op != ""
-			switch {
-			case v.passed(r, open, p.Work.Op):
-				proven = append(proven, r)
-			case p.Work.Seq == v.seq && (otherOp ||
-				p.Work.NumelIn != v.size && p.Work.NumelIn > 0 && v.size > 0 && sized(&p.Work) && !v.uneven()):
-				odd = append(odd, r)
-			case behind >= lagBy && eKnown && e >= v.seq:
-				lagging, differ = append(lagging, r), differ || otherOp
-			case p.Work.Seq != v.seq && (eKnown && e < v.seq || otherOp || p.Work.Seq > v.seq):
-				if abs(behind) >= lagBy {
-					odd = append(odd, r)
-				}
-			}
-		}
+		in := v.compare()
 		// What others have left, a rank that lags has taken part in: no majority is needed within the group.
-		if len(proven) < len(v.Counters) {
-			for _, r := range proven {
-				lagged = append(lagged, r.ID)
-			}
+		if len(in[hasPassed]) < len(v.Counters) {
+			passed = append(passed, in[hasPassed]...)
 		}
+		odd, lagging := in[isOdd], append(in[isLagging], in[isLaggingElsewhere]...)
 		switch {
 		case len(odd) > 0:
-			div = append(div, v)
-			unseen := max(0, v.atLeast(f)-len(v.first)) // they may stand on either side
-			if 2*(len(odd)+unseen) < len(v.first)+unseen {
-				for _, r := range odd {
-					if r.ID == resolve.NoRank {
-						unknown = true
-					} else {
-						divRoot = append(divRoot, r.ID)
-					}
-				}
+			unseen := max(0, v.atLeast(f)-len(v.first)) // they may be on either side
+			if 2*(len(odd)+unseen) >= len(v.first)+unseen {
+				odd = nil
 			}
+			div.add(v, odd)
 		case len(lagging) > 0 && 2*len(lagging) < max(len(v.first), 2):
-			lag = append(lag, v)
-			for _, r := range lagging {
-				if r.ID == resolve.NoRank {
-					unknown = true
-				} else {
-					lagRoot = append(lagRoot, r.ID)
-				}
-			}
-		case differ && len(v.first) == v.Size:
+			lag.add(v, lagging)
+		case len(in[isLaggingElsewhere]) > 0 && len(v.first) == v.Size:
 			// No majority says which side is the usual one; that nobody completes what another member has not begun says that they do not match.
-			div = append(div, v)
+			div.add(v, nil)
 		}
 	}
-	if lagged = unique(lagged); len(lagged) > 0 && 2*len(lagged) < recorded(f) {
-		g.Shape, g.Root = Lag, lagged
+	if lagged, _ := named(passed); len(lagged) > 0 && 2*len(lagged) < recorded(f) {
 		for _, v := range stuck {
-			for _, id := range lagged {
-				if v.byID[id] != nil && !v.P2P {
-					lag = append(lag, v)
-					break
-				}
+			if !v.P2P && slices.ContainsFunc(lagged, func(id int) bool { return v.byID[id] != nil }) {
+				lag.groups = append(lag.groups, v)
 			}
 		}
-		g.Groups = groups(lag)
+		g.Shape, g.Root, g.Groups = Lag, lagged, groups(lag.groups)
 		return true
 	}
+	_, g.RankUnknown = named(append(div.ranks, lag.ranks...))
 	switch {
-	case len(div) > 0:
-		g.Shape, g.Root, g.RankUnknown = Diverged, unique(divRoot), unknown
-		g.Groups = groups(div)
-	case len(lag) > 0:
-		g.Shape, g.Root, g.RankUnknown = Lag, unique(lagRoot), unknown
-		g.Groups = groups(lag)
+	case len(div.groups) > 0:
+		g.Root, _ = named(div.ranks)
+		g.Shape, g.Groups = Diverged, groups(div.groups)
+	case len(lag.groups) > 0:
+		g.Root, _ = named(lag.ranks)
+		g.Shape, g.Groups = Lag, groups(lag.groups)
 	default:
 		return false
 	}
 	return true
+}
+
+// named are the global ranks of processes; anonymous where one is not known.
+func named(ranks []*resolve.Rank) (ids []int, anonymous bool) {
+	for _, r := range ranks {
+		if r.ID == resolve.NoRank {
+			anonymous = true
+		} else {
+			ids = append(ids, r.ID)
+		}
+	}
+	return unique(ids), anonymous
+}
+
+// comparable says that the members of a group count the same works: senders and receivers do not, and a group without a name may be several.
+func (v *view) comparable() bool {
+	return !v.P2P && !v.nameless() && (len(v.first) > 1 || len(v.Counters) > 0)
+}
+
+// nameless says that what is read as one group may be several.
+func (v *view) nameless() bool { return v.Unnamed && !v.Default && !v.Single }
+
+// stance is where a member is, measured by what its group is stuck in.
+type stance int
+
+const (
+	isThere            stance = iota
+	hasPassed                 // another member completed what this one has entered and has not
+	isOdd                     // it called something else, or not as often
+	isLagging                 // it has called what the others are in, and an earlier work is still open
+	isLaggingElsewhere        // and that is another operation
+)
+
+// compare sorts the members by their stance. A torn line, whose work nobody knows, and a member that was let go take none.
+func (v *view) compare() map[stance][]*resolve.Rank {
+	out := map[stance][]*resolve.Rank{}
+	for r, p := range v.first {
+		if p.Work.Seq >= 0 && !v.ahead[r] {
+			s := v.stance(r, p)
+			out[s] = append(out[s], r)
+		}
+	}
+	return out
+}
+
+func (v *view) stance(r *resolve.Rank, p *resolve.Pending) stance {
+	enqueued, eKnown := p.Enqueued()
+	open, cKnown := p.FirstOpen()
+	behind := v.seq - p.Work.Seq
+	if cKnown {
+		behind = max(behind, v.seq-open)
+	}
+	otherOp := p.Work.Op != v.op && p.Work.Op != "" && v.op != ""
+	otherCount := p.Work.Seq > v.seq || eKnown && enqueued < v.seq
+	switch {
+	case v.passed(r, open, p.Work.Op):
+		return hasPassed
+	case p.Work.Seq == v.seq && (otherOp || v.otherSize(p)):
+		return isOdd
+	case abs(behind) < lagBy:
+		return isThere
+	case behind > 0 && eKnown && enqueued >= v.seq && otherOp:
+		return isLaggingElsewhere
+	case behind > 0 && eKnown && enqueued >= v.seq:
+		return isLagging
+	case p.Work.Seq != v.seq && (otherOp || otherCount):
+		return isOdd
+	}
+	return isThere
+}
+
+// otherSize says that a member called the operation with a size that does not match.
+func (v *view) otherSize(p *resolve.Pending) bool {
+	stated := p.Work.NumelIn > 0 && v.size > 0
+	return stated && p.Work.NumelIn != v.size && sized(&p.Work) && !v.uneven()
 }
 
 // uneven says that parts of different sizes may be what an all-gather was called with: a list of tensors is gathered as well where they
@@ -197,54 +239,48 @@ func (v *view) passed(r *resolve.Rank, open int64, op string) bool {
 // nothing while any rank of the job is free or unseen: work that is enqueued behind another group's stuck work on the
 // same GPU is in flight too. So it takes the whole world, waiting.
 func (g *Graph) full(f *resolve.Facts, stuck []*view) bool {
-	world := f.Job.WorldSize
-	if world == 0 {
-		return false
-	}
 	inFlight := map[int]bool{}
 	for _, id := range g.Waiters {
 		inFlight[id] = true
 	}
-	for _, v := range stuck {
-		if !v.Default {
-			continue
-		}
-		for _, r := range f.Ranks {
-			if r.Dump != nil && r.Dump.Enqueued >= v.seq && r.Dump.Completed < v.seq {
-				inFlight[r.ID] = true
-			}
-		}
-	}
-	if len(inFlight)+g.Anonymous < world {
-		return false
-	}
 	var full []*view
 	for _, v := range stuck {
+		// A member told by another may be in flight without having reported it: its counters say so.
+		counted := v.inFlight(f)
+		for _, id := range counted {
+			inFlight[id] = true
+		}
 		if v.P2P && !v.batched() || v.Size < 2 {
 			continue
 		}
-		n := 0
+		n := len(counted)
 		for _, p := range v.first {
 			if p.Work.Seq == v.seq || abs(v.seq-p.Work.Seq) < lagBy || p.Work.Seq > v.seq && len(v.ahead) > 0 {
 				n++
-			}
-		}
-		// A member told by another may be in flight without having reported it: its counters say so.
-		if v.Default {
-			for _, r := range f.Ranks {
-				if v.pending(r.ID) == nil && r.Dump != nil && r.Dump.Enqueued >= v.seq && r.Dump.Completed < v.seq {
-					n++
-				}
 			}
 		}
 		if n >= v.Size {
 			full = append(full, v)
 		}
 	}
-	if len(full) == 0 {
+	everybody := f.Job.WorldSize > 0 && len(inFlight)+g.Anonymous >= f.Job.WorldSize
+	if !everybody || len(full) == 0 {
 		return false
 	}
 	g.Shape, g.Groups = Full, groups(full)
 	g.unstarted(full)
 	return true
+}
+
+// inFlight are the ranks that report no wait in the default group and have, by their counters, entered its stuck work and not completed it.
+func (v *view) inFlight(f *resolve.Facts) (ids []int) {
+	if !v.Default {
+		return nil
+	}
+	for _, r := range f.Ranks {
+		if v.pending(r.ID) == nil && r.Dump != nil && r.Dump.Enqueued >= v.seq && r.Dump.Completed < v.seq {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
 }

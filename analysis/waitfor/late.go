@@ -23,7 +23,7 @@ func (g *Graph) late(f *resolve.Facts, stuck []*view) bool {
 	var roots []int
 	var where []*view
 	for _, v := range stuck {
-		if v.P2P || v.Unnamed && !v.Default && !v.Single || v.seq < 0 {
+		if v.P2P || v.nameless() || v.seq < 0 {
 			continue
 		}
 		var gaveUp *resolve.Pending

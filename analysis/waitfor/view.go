@@ -54,9 +54,7 @@ func newView(f *resolve.Facts, gr *resolve.Group) *view {
 	}
 	v.seq, v.op, v.size = best.seq, best.op, best.size
 	for _, p := range v.first {
-		if p.Start.Valid && (!v.start.Valid || p.Start.T < v.start.T) {
-			v.start = p.Start
-		}
+		v.start = v.start.Earliest(p.Start)
 	}
 	v.furthest = resolve.NoRank
 	for id, c := range v.Counters {
@@ -85,7 +83,7 @@ var rootedOps = map[string]bool{"BROADCAST": true, "REDUCE": true, "GATHER": tru
 // waits further on is ahead and need not have diverged. It stays with the commonest work where the few who are behind
 // have enqueued that as well and everybody is in flight: then they lag.
 func (v *view) rooted(f *resolve.Facts) {
-	if v.P2P || v.Unnamed && !v.Default && !v.Single {
+	if v.P2P || v.nameless() {
 		return
 	}
 	low := v.seq
