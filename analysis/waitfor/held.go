@@ -1,163 +1,221 @@
 package waitfor
 
 import (
+	"maps"
+	"slices"
+
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
 )
 
+// sight is how it is known that a rank waits for nobody, or that it has not come.
+type sight int
+
+const (
+	silent sight = iota + 1 // it was seen, and reports no wait
+	shown                   // a line or a dump shows it
+)
+
+// absence is who has not come to what others wait in.
+type absence struct {
+	holders map[int]sight
+	groups  []*view // those they hold
+	between map[int]bool
+	unseen  map[int]bool
+	// indirect is true where the stuck group's own counters of some holder are not stated.
+	indirect bool
+}
+
 // held looks for those who hold the others: ranks that have not entered and wait for nobody.
 func (g *Graph) held(f *resolve.Facts, stuck []*view) bool {
-	world := f.Job.WorldSize
-	waiting := len(g.Waiters) + g.Anonymous
-	free := map[int]bool{}
-	idle := map[int]bool{} // free and shown idle by their own line
-	dumps := false
-	for _, r := range f.Ranks {
-		dumps = dumps || r.Dump != nil || r.Notified != nil || r.Recorded != nil
+	free := g.free(f)
+	a := g.absent(f, stuck, free)
+	if len(a.holders) == 0 && f.Job.WorldSize > 0 && len(a.unseen) == 0 {
+		a.holders = g.remaining(f, stuck, free)
 	}
-	for _, id := range g.Free {
-		r := f.Rank(id)
-		// Where others print their counters at the time-out, a living process prints its own: its monitor thread needs
-		// nothing of Python. One that does not was not seen then, unless it says itself that it had come to its end.
-		if dumps && r.Dump == nil && r.Notified == nil && r.Recorded == nil && !ranOut(f, r) {
-			continue
-		}
-		if r.Fired && (r.Dump == nil || !r.Dump.Idle()) {
-			continue // it was not silent: it may have waited as the others did
-		}
-		free[id] = true
-		if r.Dump != nil && r.Dump.Idle() || r.Recorded != nil && r.Recorded.Idle {
-			idle[id] = true
-		}
+	if len(a.holders) == 0 {
+		a.holders, a.groups = idleInWorld(f, stuck, free)
 	}
-	// Who is a proven holder: a member that has not entered a group's stuck work.
-	holders, proven := map[int]bool{}, map[int]bool{}
-	mid := map[int]bool{}
-	indirect := false // some holder's counters of the stuck group itself are not stated
-	unseen := map[int]bool{}
-	var rootGroups []*view
-	for _, v := range stuck {
-		held := false
-		for _, id := range v.Members {
-			if v.pending(id) != nil {
-				continue
-			}
-			entered, known := v.joined(f, id)
-			switch {
-			case entered:
-				if r := f.Rank(id); r != nil && r.Dump != nil && r.Dump.Completed < v.seq && !g.Waits(id) {
-					free[id] = false // in flight, its own watchdog had not fired yet
-				}
-			case g.Waits(id):
-				mid[id] = true
-			case free[id] && !known && !idle[id] && v.Basis == "seen-only":
-				// A member by the order of ranks: that it is silent proves nothing where others may be unseen. Of a known world all are asked
-				// below.
-				if world == 0 {
-					unseen[id] = true
-				}
-			case free[id]:
-				holders[id] = true
-				held = true
-				// Told by another and quiet in every group: had it been waiting here, its own watchdog would have fired.
-				if known || idle[id] && (v.Complete() || v.Basis == "seen-only") {
-					proven[id] = true
-				}
-				if !known {
-					indirect = true
-				}
-			default:
-				unseen[id] = true
-			}
-		}
-		if held {
-			rootGroups = append(rootGroups, v)
-		}
+	for _, id := range quietFiles(f, a.holders) {
+		delete(a.holders, id)
+		a.unseen[id] = true
 	}
-	g.Intermediates = keys(mid)
-	expected := f.Job.AtLeast()
-	if world == 0 && g.Anonymous > 0 {
-		expected = 0 // which of them waited nobody knows
+	if len(a.groups) == 0 {
+		a.groups = stuck
 	}
-	for id := range expected {
-		if !free[id] && !g.Waits(id) {
-			unseen[id] = true
-		}
-	}
-	// Where no group's membership is known beyond those seen, a rank that waits for nobody while everyone else of the
-	// world waits is the only end that the chain of waiting can have.
-	complete := false
-	for _, v := range stuck {
-		complete = complete || v.Complete()
-	}
-	if len(holders) == 0 && world > 0 && len(unseen) == 0 {
-		for id, is := range free {
-			if is && !g.left(f, stuck, id) {
-				holders[id] = true
-				if idle[id] && len(stuck) > 0 {
-					proven[id] = true
-				}
-			}
-		}
-	}
-	// A rank shown idle in the very group that others wait in holds it, whoever else may exist.
-	if len(holders) == 0 {
-		for _, v := range stuck {
-			if !v.Default {
-				continue
-			}
-			for id := range free {
-				if entered, known := v.joined(f, id); known && !entered {
-					holders[id], proven[id] = true, true
-				}
-			}
-			if len(holders) > 0 {
-				rootGroups = append(rootGroups, v)
-			}
-		}
-	}
-	g.quietFiles(f, holders, proven, unseen)
-	if len(rootGroups) == 0 {
-		rootGroups = stuck
-	}
-	g.Groups = groups(rootGroups)
-	roots := keys(holders)
+	roots := slices.Sorted(maps.Keys(a.holders))
+	g.Groups, g.Intermediates, g.Unseen = groups(a.groups), keys(a.between), keys(a.unseen)
 	g.Idle = len(roots) > 0
-	for _, id := range roots {
-		g.Idle = g.Idle && proven[id]
+	for _, how := range a.holders {
+		g.Idle = g.Idle && how == shown
+		g.Outside = g.Outside || how == shown
 	}
-	switch {
-	case len(roots) == 0 && len(unseen) == 0 && world > 0 && complete && g.cyclic(stuck):
-		g.Shape = Cycle
-	case len(roots) == 0:
-		g.Shape, g.Frontier = Unseen, keys(unseen)
-	case indirect && len(roots) > 1 && float64(len(roots)) > silentShare*float64(waiting+len(roots)):
-		// Many who were told and reported nothing: more likely they were ended before their own watchdogs fired.
-		g.Shape, g.Frontier = Unseen, unique(append(keys(unseen), roots...))
-	case !g.Idle && (len(unseen) > 0 || len(roots) > 1 && (float64(len(roots)) > silentShare*float64(waiting+len(roots)) || !oneNode(f, roots))),
-		!g.Idle && g.Anonymous > 0 && (world == 0 || waiting+len(roots) > world):
-		// Silence proves nothing where others are unseen too, or where many are silent, or some on different nodes: a launcher may have ended
-		// one before its own watchdog fired. And a process that waited without a name may be the one that seems silent.
-		g.Shape, g.Frontier = Unseen, unique(append(keys(unseen), roots...))
-	case waiting == 1 && len(stuck) == 1 && (stuck[0].P2P || !stuck[0].Default && !stuck[0].Complete()):
-		// Somebody has not sent, or not received: who, no counter says, for each pair has its own. Or one of a group of which nobody says
-		// who else is in it has not come.
-		g.Shape, g.Frontier = Unseen, unique(append(keys(unseen), roots...))
-	case waiting == 1 && len(roots) == 1 && len(unseen) == 0:
-		g.Shape, g.Frontier = Pair, unique(append(roots, g.Waiters...))
-	case waiting == 1 && g.Idle && len(unseen) == 0:
-		g.Shape, g.Root = Lone, g.Waiters
-	case waiting == 1:
-		g.Shape, g.Frontier = Unseen, unique(append(keys(unseen), roots...))
-	case len(roots) < waiting:
-		g.Shape, g.Root = Straggle, roots
-	default:
-		g.Shape, g.Frontier = Split, roots
+	switch g.Shape = g.shape(f, stuck, roots, a.indirect); g.Shape {
+	case Straggle:
+		g.Root = roots
+	case Split:
+		g.Frontier = roots
+	case Lone:
+		g.Root = g.Waiters
+	case Pair:
+		g.Frontier = unique(append(roots, g.Waiters...))
+	case Unseen:
+		g.Frontier = unique(append(roots, g.Unseen...))
 	}
-	g.Outside = len(proven) > 0
-	g.Unseen = keys(unseen)
 	g.lost(f)
 	return true
+}
+
+// free are the ranks that were seen when others reported, and wait for nobody.
+//
+// Where others print their counters at the timeout, a living process prints its own: its monitor thread needs nothing of Python. One that does
+// not was not seen then, unless it says itself that it had come to its end. One whose watchdog fired may have waited as the others did.
+func (g *Graph) free(f *resolve.Facts) map[int]sight {
+	counted := slices.ContainsFunc(f.Ranks, hasCounters)
+	out := map[int]sight{}
+	for _, id := range g.Free {
+		r := f.Rank(id)
+		idle := r.Dump != nil && r.Dump.Idle()
+		switch {
+		case counted && !hasCounters(r) && !ranOut(f, r), r.Fired && !idle:
+		case idle || r.Recorded != nil && r.Recorded.Idle:
+			out[id] = shown
+		default:
+			out[id] = silent
+		}
+	}
+	return out
+}
+
+// hasCounters says that the counters of a rank are at hand.
+func hasCounters(r *resolve.Rank) bool {
+	return r.Dump != nil || r.Notified != nil || r.Recorded != nil
+}
+
+// absent asks of each member of each stuck group where it is. Whoever is found in flight is no longer free.
+func (g *Graph) absent(f *resolve.Facts, stuck []*view, free map[int]sight) *absence {
+	a := &absence{holders: map[int]sight{}, between: map[int]bool{}, unseen: map[int]bool{}}
+	for _, v := range stuck {
+		holds := false
+		for _, id := range v.Members {
+			entered, known := v.joined(f, id)
+			how := free[id]
+			switch {
+			case entered:
+				if r := f.Rank(id); r != nil && r.Dump != nil && r.Dump.Completed < v.seq {
+					delete(free, id) // in flight: its own watchdog had not fired yet
+				}
+			case g.Waits(id):
+				a.between[id] = true
+			case how == 0:
+				a.unseen[id] = true
+			case how == silent && !known && v.Basis == "seen-only":
+				// A member by the order of ranks: that it is silent proves nothing where others may be unseen. A known world is asked as a whole.
+				if f.Job.WorldSize == 0 {
+					a.unseen[id] = true
+				}
+			default:
+				holds = true
+				a.indirect = a.indirect || !known
+				a.holders[id] = max(a.holders[id], v.sightOf(how, known))
+			}
+		}
+		if holds {
+			a.groups = append(a.groups, v)
+		}
+	}
+	if f.Job.WorldSize > 0 || g.Anonymous == 0 { // else nobody knows which ranks the nameless are
+		for id := range f.Job.AtLeast() {
+			if free[id] == 0 && !g.Waits(id) {
+				a.unseen[id] = true
+			}
+		}
+	}
+	return a
+}
+
+// sightOf is how it is known that a member has not come: shown by the group's counters of it, or where it was told by another and is quiet in every
+// group: had it been waiting here, its own watchdog would have fired.
+func (v *view) sightOf(how sight, known bool) sight {
+	if known || how == shown && (v.Complete() || v.Basis == "seen-only") {
+		return shown
+	}
+	return silent
+}
+
+// remaining are the free ranks of a world in which everyone else waits: where no group's membership is known beyond those seen, they are the only
+// end that the chain of waiting can have.
+func (g *Graph) remaining(f *resolve.Facts, stuck []*view, free map[int]sight) map[int]sight {
+	out := maps.Clone(free)
+	maps.DeleteFunc(out, func(id int, _ sight) bool { return g.left(f, stuck, id) })
+	return out
+}
+
+// idleInWorld are the ranks shown idle in the very group that others wait in: they hold it, whoever else may exist.
+func idleInWorld(f *resolve.Facts, stuck []*view, free map[int]sight) (map[int]sight, []*view) {
+	holders := map[int]sight{}
+	var where []*view
+	for _, v := range stuck {
+		if !v.Default {
+			continue
+		}
+		for id := range free {
+			if entered, known := v.joined(f, id); known && !entered {
+				holders[id] = shown
+			}
+		}
+		if len(holders) > 0 {
+			where = append(where, v)
+		}
+	}
+	return holders, where
+}
+
+// shape is what those who wait and those who did not come make together.
+func (g *Graph) shape(f *resolve.Facts, stuck []*view, roots []int, indirect bool) Shape {
+	waiting := len(g.Waiters) + g.Anonymous
+	switch {
+	case len(roots) == 0 && len(g.Unseen) == 0 && f.Job.WorldSize > 0 && cyclic(stuck):
+		return Cycle
+	case len(roots) == 0, g.doubtful(f, roots, indirect), waiting == 1 && unknownPeer(stuck):
+		return Unseen
+	case waiting > len(roots):
+		return Straggle
+	case waiting > 1:
+		return Split
+	case len(g.Unseen) > 0:
+		return Unseen
+	case len(roots) == 1:
+		return Pair
+	case g.Idle:
+		return Lone
+	}
+	return Unseen
+}
+
+// doubtful says that those who seem to hold the others need not: where others are unseen too, or where many are silent, or some on different nodes, a
+// launcher may have ended one before its own watchdog fired, and a process that waited without a name may be the one that seems silent. Many who
+// were told and reported nothing were more likely ended, too.
+func (g *Graph) doubtful(f *resolve.Facts, roots []int, indirect bool) bool {
+	waiting := len(g.Waiters) + g.Anonymous
+	several := len(roots) > 1
+	many := several && float64(len(roots)) > silentShare*float64(waiting+len(roots))
+	if many && indirect {
+		return true
+	}
+	nameless := g.Anonymous > 0 && (f.Job.WorldSize == 0 || waiting+len(roots) > f.Job.WorldSize)
+	unproven := len(g.Unseen) > 0 || many || nameless
+	return !g.Idle && (unproven || several && !oneNode(f, roots))
+}
+
+// unknownPeer says that nothing shows whom a single waiter waits for: senders and receivers count each pair by itself, and a group's other members
+// may be unknown.
+func unknownPeer(stuck []*view) bool {
+	if len(stuck) > 1 {
+		return false
+	}
+	v := stuck[0]
+	return v.P2P || !v.Default && !v.Complete()
 }
 
 // left says that a rank has already completed what others wait in, in every group: it does not hold them there.
@@ -209,9 +267,9 @@ func ranOut(f *resolve.Facts, r *resolve.Rank) bool {
 	return false
 }
 
-// quietFiles takes back silent holders where the whole file of several ranks is silent: then it is as likely that the
-// node or its log was lost as that all of them stalled.
-func (g *Graph) quietFiles(f *resolve.Facts, holders, proven, unseen map[int]bool) {
+// quietFiles are silent holders that may be none: where the whole file of several ranks is silent, it is as likely that the node or its log was lost
+// as that all of them stalled.
+func quietFiles(f *resolve.Facts, holders map[int]sight) []int {
 	writers := map[string][]int{}
 	for _, r := range f.Ranks {
 		if r.Lines == 0 {
@@ -221,19 +279,14 @@ func (g *Graph) quietFiles(f *resolve.Facts, holders, proven, unseen map[int]boo
 			writers[file] = append(writers[file], r.ID)
 		}
 	}
+	spoke := func(id int) bool { return holders[id] != silent }
+	var out []int
 	for _, ids := range writers {
-		quiet := len(ids) > 1
-		for _, id := range ids {
-			quiet = quiet && holders[id] && !proven[id]
-		}
-		if !quiet {
-			continue
-		}
-		for _, id := range ids {
-			holders[id] = false
-			unseen[id] = true
+		if len(ids) > 1 && !slices.ContainsFunc(ids, spoke) {
+			out = append(out, ids...)
 		}
 	}
+	return out
 }
 
 // lost says whether the frontier's own files are missing or cut.
@@ -250,8 +303,8 @@ func (g *Graph) lost(f *resolve.Facts) {
 	}
 }
 
-// cyclic says that complete groups wait for each other in a circle and that nobody stands outside of it.
-func (g *Graph) cyclic(stuck []*view) bool {
+// cyclic says that complete groups wait for each other in a circle.
+func cyclic(stuck []*view) bool {
 	// Edges between groups: v waits for w where a member of v that has not entered v's work is pending in w.
 	pendingIn := map[int][]*view{}
 	for _, v := range stuck {
@@ -270,22 +323,16 @@ func (g *Graph) cyclic(stuck []*view) bool {
 			}
 		}
 	}
-	state := map[*view]int{}
-	var visit func(*view) bool
-	visit = func(v *view) bool {
-		state[v] = 1
-		for _, w := range edges[v] {
-			if state[w] == 1 || state[w] == 0 && visit(w) {
-				return true
-			}
+	done, open := map[*view]bool{}, map[*view]bool{}
+	var circle func(*view) bool
+	circle = func(v *view) bool {
+		if open[v] || done[v] {
+			return open[v]
 		}
-		state[v] = 2
-		return false
+		open[v] = true
+		found := slices.ContainsFunc(edges[v], circle)
+		open[v], done[v] = false, true
+		return found
 	}
-	for _, v := range stuck {
-		if state[v] == 0 && visit(v) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(stuck, circle)
 }
