@@ -55,14 +55,14 @@ func (b *builder) chain() {
 		}
 		return
 	}
-	if top.Class != mechanism.Collective && len(top.Groups) == 0 && len(g.Waiters)+g.Anonymous > 0 {
+	if top.Class != mechanism.Collective && len(top.Groups) == 0 && g.Waiting() > 0 {
 		var ev []incident.Evidence
 		for _, gr := range f.Groups {
 			if len(gr.Pending) > 0 && len(ev) < 2 {
 				ev = append(ev, mechanism.PendingEvidence(gr.Pending[0])...)
 			}
 		}
-		add(incident.Consequence, fmt.Sprintf("%s in collectives until the watchdog gave up", plural(len(g.Waiters)+g.Anonymous, "rank waited", "ranks waited")), ev)
+		add(incident.Consequence, fmt.Sprintf("%s in collectives until the watchdog gave up", plural(g.Waiting(), "rank waited", "ranks waited")), ev)
 	}
 	if n, ev := b.symptoms(top); n > 0 && top.Class != mechanism.Symptom {
 		add(incident.Consequence, fmt.Sprintf("processes were torn down or lost their peers (reported by %s)", plural(n, "process", "processes")), ev)

@@ -173,7 +173,7 @@ func idleInWorld(f *resolve.Facts, stuck []*view, free map[int]sight) (map[int]s
 
 // shape is what those who wait and those who did not come make together.
 func (g *Graph) shape(f *resolve.Facts, stuck []*view, roots []int, indirect bool) Shape {
-	waiting := len(g.Waiters) + g.Anonymous
+	waiting := g.Waiting()
 	switch {
 	case len(roots) == 0 && len(g.Unseen) == 0 && f.Job.WorldSize > 0 && cyclic(stuck):
 		return Cycle
@@ -197,7 +197,7 @@ func (g *Graph) shape(f *resolve.Facts, stuck []*view, roots []int, indirect boo
 // launcher may have ended one before its own watchdog fired, and a process that waited without a name may be the one that seems silent. Many who
 // were told and reported nothing were more likely ended, too.
 func (g *Graph) doubtful(f *resolve.Facts, roots []int, indirect bool) bool {
-	waiting := len(g.Waiters) + g.Anonymous
+	waiting := g.Waiting()
 	several := len(roots) > 1
 	many := several && float64(len(roots)) > silentShare*float64(waiting+len(roots))
 	if many && indirect {

@@ -96,6 +96,9 @@ func (g *Graph) Waits(rank int) bool {
 	return i < len(g.Waiters) && g.Waiters[i] == rank
 }
 
+// Waiting is how many processes wait, those without a proven rank among them.
+func (g *Graph) Waiting() int { return len(g.Waiters) + g.Anonymous }
+
 // Build reads the counters of a run.
 func Build(f *resolve.Facts) *Graph {
 	g := &Graph{reported: map[string]int64{}, views: map[*resolve.Group]*view{}}

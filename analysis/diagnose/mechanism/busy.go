@@ -128,7 +128,7 @@ func stillWorking(s *Scene) *Proposal {
 	p := collective(s, knowledge.RankBusy)
 	p.Base, p.Scope = 0.85, "unknown"
 	id, known := rankAtWork(d)
-	held := len(g.Waiters) + g.Anonymous
+	held := g.Waiting()
 	var led []incident.Finding
 	switch g.Shape {
 	case waitfor.Unseen:

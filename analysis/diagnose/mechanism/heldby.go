@@ -366,7 +366,7 @@ func stalledFor(slug knowledge.Slug, kind string, needs ...incident.Need) func(*
 		p.Ranks, p.Nodes, p.Scope = g.Root, nodesOf(f, g.Root), scopeOf(f, g.Root)
 		p.Base = 0.88
 		p.Needs = needs
-		held := len(g.Waiters) + g.Anonymous
+		held := g.Waiting()
 		p.Summary = fmt.Sprintf("%s kept %s waiting: %s", where(f, g.Root), plural(held, "rank", "ranks"), why.says)
 		p.Why = fmt.Sprintf("%s waited in a collective that %s had not entered; right before that, %s", plural(held, "rank", "ranks"), rankWords(g.Root), why.says)
 		p.For = append(p.For, finding(fmt.Sprintf("right before the other ranks started waiting, %s", why.says), why.ev...))

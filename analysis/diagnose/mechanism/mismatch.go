@@ -131,7 +131,7 @@ func collectiveMismatch(s *Scene) *Proposal {
 		}
 		p := collective(s, knowledge.CollectiveMismatch)
 		p.Scope = "group"
-		if n := len(away) + len(g.Unseen); g.Shape == waitfor.Straggle && 2*n < n+len(g.Waiters)+g.Anonymous {
+		if n := len(away) + len(g.Unseen); g.Shape == waitfor.Straggle && 2*n < n+g.Waiting() {
 			// The smaller side, however the unseen stand.
 			p.Ranks, p.Nodes, p.Scope = away, nodesOf(f, away), scopeOf(f, away)
 		}

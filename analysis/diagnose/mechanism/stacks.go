@@ -245,7 +245,7 @@ func stoodAt(slug knowledge.Slug, needs ...incident.Need) func(*Scene) *Proposal
 			who = fmt.Sprintf("%s and %s", who, plural(n-1, "other process", "other processes"))
 		}
 		at := frameWords(c)
-		held := max(len(d.waiting), len(s.Graph.Waiters)+s.Graph.Anonymous)
+		held := max(len(d.waiting), s.Graph.Waiting())
 		switch {
 		case d.all:
 			p.Summary = fmt.Sprintf("every process examined stalled in the same place: %s was %s, at %s", who, d.place.Says(), at)

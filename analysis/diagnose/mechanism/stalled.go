@@ -12,197 +12,218 @@ import (
 )
 
 func rankStalled(s *Scene) *Proposal {
-	g, f := s.Graph, s.Facts
 	if p := namedByPyTorch(s); p != nil {
 		return p
 	}
 	if ncclDiffer(s) != nil || analysedDiffer(s) != nil {
 		return nil
 	}
-	for _, named := range []func(*Scene) *Proposal{ncclBehind, rasBehind, rasGone, analysedMissing} {
-		if p := named(s); p != nil {
-			return p
-		}
+	if p := first(ncclBehind, rasBehind, rasGone, analysedMissing)(s); p != nil {
+		return p
 	}
 	if stuckAlone(s) {
 		return nil // what its watchdog stalled in
 	}
-	switch g.Shape {
+	switch s.Graph.Shape {
 	case waitfor.Straggle:
-		if other, _ := otherBackend(s, g.Root); other {
-			return nil
-		}
-		if heldBy(s) != nil {
-			return nil // its own lines say what held it
-		}
-		p := collective(s, knowledge.RankStalled)
-		p.Ranks, p.Scope = g.Root, scopeOf(f, g.Root)
-		p.Nodes = nodesOf(f, g.Root)
-		p.Base = 0.95
-		if !g.Idle {
-			p.Base = 0.9
-		}
-		held := len(g.Waiters) + g.Anonymous
-		p.Summary = fmt.Sprintf("%s never joined %s; %s waited", where(f, g.Root), missed(s), plural(held, "rank", "ranks"))
-		verb := "has"
-		if len(g.Root) > 1 {
-			verb = "have"
-		}
-		p.Why = fmt.Sprintf("%s waited in a collective that %s %s not entered", plural(held, "rank", "ranks"), rankWords(g.Root), verb)
-		skip := map[int]bool{}
-		for i, id := range g.Root {
-			skip[id] = true
-			if i < 4 {
-				p.For = append(p.For, stragglerFinding(s, id))
-			}
-		}
-		if g.Late {
-			held -= len(g.Root)
-			p.Summary = fmt.Sprintf("%s kept %s waiting", where(f, g.Root), plural(held, "rank", "ranks"))
-			p.Why = fmt.Sprintf("%s entered the collective after other ranks had already given up", rankWords(g.Root))
-		}
-		for i, gr := range g.Groups {
-			if i == 3 {
-				break
-			}
-			p.Led = append(p.Led, waitersFinding(s, gr, skip))
-		}
-		if g.Gloo {
-			p.Led = append(p.Led, glooFinding(s))
-		}
-		if len(g.Intermediates) > 0 {
-			p.Led = append(p.Led, finding(fmt.Sprintf("%s also kept ranks waiting, but only because they were waiting themselves", rankWords(g.Intermediates)), pendingOf(s, g.Intermediates[0])...))
-		}
-		p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.DataloaderStall), Why: "most ranks that stall outside NCCL are loading data"},
-			{Mechanism: string(knowledge.CheckpointIO), Why: "the next most common reason"}}
-		if x := silentServer(f, p.Nodes); x != nil {
-			p.Suspects = append([]incident.Suspect{*x}, p.Suspects...)
-		}
-		return p
+		return straggled(s)
 	case waitfor.Unseen:
-		if rasAgrees(f) || ncclLevel(s) {
-			return nil // everybody launched the same operations: nobody stayed away
-		}
-		if other, _ := otherBackend(s, g.Free); other && g.Outside {
-			return nil // who stayed away is in another back end
-		}
-		if stillWorking(s) != nil {
-			return nil // work that one process does for all was under way
-		}
-		p := collective(s, knowledge.RankStalled)
-		p.Rivals = entered(g.OnGPU || !g.Gloo)
-		switch {
-		case g.Gloo && !g.OnGPU:
-		case g.OnGPU: // what kernels print names nobody, so that many look like one
-		case len(g.Waiters)+g.Anonymous == 1 && g.Outside:
-			p.Rivals = knowledge.HavingNature(knowledge.Astray)
-		case len(g.Waiters)+g.Anonymous == 1:
-			p.Rivals = append(p.Rivals, knowledge.HavingNature(knowledge.Astray)...)
-		}
-		if (g.IsAhead || g.Left || slices.ContainsFunc(g.Groups, g.Scattered) || slices.ContainsFunc(g.Groups, atOdds)) && len(g.Waiters)+g.Anonymous > 1 {
-			p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch)
-		}
-		if slices.ContainsFunc(f.Ranks, func(r *resolve.Rank) bool { return r.Recorded != nil }) && len(g.Waiters) > 1 && !g.IsAhead {
-			p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch) // the rank whose dump is missing may call something else
-		}
-		if g.Lost {
-			p.Rivals = append(p.Rivals, knowledge.Unknown) // the lost rank may have failed in any way
-		}
-		p.Base = 0.9
-		p.Summary = fmt.Sprintf("a collective hung in %s; can't tell which rank blocked it", groupList(g.Groups))
-		p.Why = unseenWhy(s)
-		for i, gr := range g.Groups {
-			if i == 3 {
-				break
-			}
-			p.For = append(p.For, waitersFinding(s, gr, nil))
-		}
-		if g.Gloo {
-			p.For = append(p.For, glooFinding(s))
-		}
-		if f.Job.WorldSize == 0 {
-			p.Needs = append(p.Needs, needWorld)
-		}
-		if g.Lost || slices.ContainsFunc(g.Frontier, func(id int) bool { r := f.Rank(id); return r == nil || r.Lines == 0 }) {
-			p.Needs = append(p.Needs, needFiles)
-		}
-		if x := neverWorked(g.Groups); x != nil {
-			p.Suspects = append(p.Suspects, *x)
-		}
-		if c := openSave(s, resolve.NoRank); c != nil && slices.Contains(p.Rivals, knowledge.CollectiveHang) {
-			// A stall that begins with a save is mostly the save's.
-			p.Mechanism, p.Rivals = knowledge.CheckpointIO, append([]knowledge.Slug{knowledge.RankStalled}, p.Rivals...)
-			p.Why = fmt.Sprintf("a %s had started right before and was not reported as finished; %s", saveWord(c), p.Why)
-			p.For = append([]incident.Finding{finding(fmt.Sprintf("a %s started right before and was not reported as finished", saveWord(c)), QuoteAt(c.At, nil))}, p.For...)
-			p.Needs = append(p.Needs, needPySpy)
-		} else if i := slices.Index(p.Rivals, knowledge.CollectiveHang); i >= 0 && gapless(s) {
-			// The same set; what there is no sign of does not stand first.
-			p.Mechanism, p.Rivals = knowledge.CollectiveHang, append(slices.Delete(p.Rivals, i, i+1), knowledge.RankStalled)
-			p.Why = fmt.Sprintf("all of ranks 0-%d waited; there may be more", len(f.Ranks)-1)
-		}
-		return p
+		return blockedUnseen(s)
 	case waitfor.Told:
-		if g.AllIdle() {
-			return nil // everybody else is seen, and idle
-		}
-		p := collective(s, knowledge.RankStalled)
-		p.Rivals = knowledge.HavingNature(knowledge.Entered)
-		if l := Unspoken(f); l != nil && len(p.Frontier) == 0 {
-			p.Frontier = l.Silent
-		}
-		if !g.Busy {
-			p.Rivals = append(p.Rivals, knowledge.HavingNature(knowledge.Astray)...)
-		}
-		p.Base = 0.8
-		p.Summary = "some rank timed out in a collective and notified the others; its own lines are missing, and so are some ranks"
-		if !g.Partial {
-			p.Summary = "some rank timed out in a collective and notified the others; its own lines are missing"
-		}
-		p.Why = fmt.Sprintf("the ranks seen were notified by %s, which was waiting itself; no line shows which rank blocked it", rankWords(g.Waiters))
-		n := 0
-		for _, r := range f.Ranks {
-			if r.Dump == nil || r.FromLocal || n == 3 {
-				continue
-			}
-			n++
-			p.For = append(p.For, finding(fmt.Sprintf("%s was notified of the timeout: last enqueued %d, last completed %d", r.Describe(), r.Dump.Enqueued, r.Dump.Completed), DumpEvidence(r.Dump, r.ID)))
-		}
-		if f.Job.WorldSize == 0 {
-			p.Needs = append(p.Needs, needWorld)
-		}
-		p.Needs = append(p.Needs, needFiles)
-		p.misheard(s)
-		return p
+		return blockedUntold(s)
 	case waitfor.NoHang:
-		if p := unspoken(s); p != nil {
-			return p
-		}
-		return silentEnd(s)
+		return first(unspoken, silentEnd)(s)
 	case waitfor.Pair:
-		if other, _ := otherBackend(s, g.Free); other {
-			return nil
-		}
-		p := collective(s, knowledge.RankStalled)
-		p.Rivals = []knowledge.Slug{knowledge.LoneWaiter}
-		p.Base = 0.85
-		p.Summary = "one rank waited for another; the counters can't tell which of the two is wrong"
-		p.Why = "one rank had entered a collective, one had not"
-		for _, gr := range g.Groups {
-			p.For = append(p.For, waitersFinding(s, gr, nil))
-		}
-		return p
+		return oneOfTwo(s)
 	case waitfor.Split:
-		p := collective(s, knowledge.RankStalled)
-		p.Rivals = []knowledge.Slug{knowledge.CollectiveMismatch}
-		p.Base = 0.85
-		p.Summary = fmt.Sprintf("%s waited while %s had nothing in flight", plural(len(g.Waiters)+g.Anonymous, "rank", "ranks"), rankWords(g.Frontier))
-		p.Why = "at least as many ranks were outside the collective as inside: the counters can't tell which side is wrong"
-		for _, gr := range g.Groups {
-			p.For = append(p.For, waitersFinding(s, gr, nil))
-		}
-		return p
+		return oneOfTwoSides(s)
 	}
 	return nil
+}
+
+// straggled says that those who hold the others are known.
+func straggled(s *Scene) *Proposal {
+	g, f := s.Graph, s.Facts
+	if other, _ := otherBackend(s, g.Root); other || heldBy(s) != nil {
+		return nil // its own lines say what held it
+	}
+	p := collective(s, knowledge.RankStalled)
+	p.Ranks, p.Scope = g.Root, scopeOf(f, g.Root)
+	p.Nodes = nodesOf(f, g.Root)
+	p.Base = 0.9
+	if g.Idle {
+		p.Base = 0.95
+	}
+	if g.Late {
+		held := plural(g.Waiting()-len(g.Root), "rank", "ranks")
+		p.Summary = fmt.Sprintf("%s kept %s waiting", where(f, g.Root), held)
+		p.Why = fmt.Sprintf("%s entered the collective after other ranks had already given up", rankWords(g.Root))
+	} else {
+		held, have := plural(g.Waiting(), "rank", "ranks"), "has"
+		if len(g.Root) > 1 {
+			have = "have"
+		}
+		p.Summary = fmt.Sprintf("%s never joined %s; %s waited", where(f, g.Root), missed(s), held)
+		p.Why = fmt.Sprintf("%s waited in a collective that %s %s not entered", held, rankWords(g.Root), have)
+	}
+	for _, id := range head(g.Root, 4) {
+		p.For = append(p.For, stragglerFinding(s, id))
+	}
+	p.Led = waited(s, head(g.Groups, 3), g.Root)
+	if len(g.Intermediates) > 0 {
+		p.Led = append(p.Led, finding(fmt.Sprintf("%s also kept ranks waiting, but only because they were waiting themselves", rankWords(g.Intermediates)), pendingOf(s, g.Intermediates[0])...))
+	}
+	if x := silentServer(f, p.Nodes); x != nil {
+		p.Suspects = append(p.Suspects, *x)
+	}
+	p.Suspects = append(p.Suspects,
+		incident.Suspect{Mechanism: string(knowledge.DataloaderStall), Why: "most ranks that stall outside NCCL are loading data"},
+		incident.Suspect{Mechanism: string(knowledge.CheckpointIO), Why: "the next most common reason"})
+	return p
+}
+
+// waited says of each group who waited in it, those left out that held it, and who timed out in Gloo.
+func waited(s *Scene, groups []*resolve.Group, but []int) []incident.Finding {
+	skip := map[int]bool{}
+	for _, id := range but {
+		skip[id] = true
+	}
+	var out []incident.Finding
+	for _, gr := range groups {
+		out = append(out, waitersFinding(s, gr, skip))
+	}
+	if s.Graph.Gloo {
+		out = append(out, glooFinding(s))
+	}
+	return out
+}
+
+// blockedUnseen says that ranks waited for one that was not seen, or not proven to be the one.
+func blockedUnseen(s *Scene) *Proposal {
+	g, f := s.Graph, s.Facts
+	if rasAgrees(f) || ncclLevel(s) {
+		return nil // everybody launched the same operations: nobody stayed away
+	}
+	if other, _ := otherBackend(s, g.Free); other && g.Outside {
+		return nil // who stayed away is in another back end
+	}
+	if stillWorking(s) != nil {
+		return nil // work that one process does for all was under way
+	}
+	p := collective(s, knowledge.RankStalled)
+	p.Rivals = unseenRivals(s)
+	p.Base = 0.9
+	p.Summary = fmt.Sprintf("a collective hung in %s; can't tell which rank blocked it", groupList(g.Groups))
+	p.Why = unseenWhy(s)
+	p.For = waited(s, head(g.Groups, 3), nil)
+	if f.Job.WorldSize == 0 {
+		p.Needs = append(p.Needs, needWorld)
+	}
+	wordless := func(id int) bool { r := f.Rank(id); return r == nil || r.Lines == 0 }
+	if g.Lost || slices.ContainsFunc(g.Frontier, wordless) {
+		p.Needs = append(p.Needs, needFiles)
+	}
+	if x := neverWorked(g.Groups); x != nil {
+		p.Suspects = append(p.Suspects, *x)
+	}
+	hang := slices.Index(p.Rivals, knowledge.CollectiveHang)
+	if hang < 0 {
+		return p
+	}
+	if c := openSave(s, resolve.NoRank); c != nil {
+		// A stall that begins with a save is mostly the save's.
+		p.Mechanism, p.Rivals = knowledge.CheckpointIO, append([]knowledge.Slug{knowledge.RankStalled}, p.Rivals...)
+		p.Why = fmt.Sprintf("a %s had started right before and was not reported as finished; %s", saveWord(c), p.Why)
+		p.For = append([]incident.Finding{finding(fmt.Sprintf("a %s started right before and was not reported as finished", saveWord(c)), QuoteAt(c.At, nil))}, p.For...)
+		p.Needs = append(p.Needs, needPySpy)
+	} else if gapless(s) {
+		// The same set; what there is no sign of does not come first.
+		p.Mechanism, p.Rivals = knowledge.CollectiveHang, append(slices.Delete(p.Rivals, hang, hang+1), knowledge.RankStalled)
+		p.Why = fmt.Sprintf("all of ranks 0-%d waited; there may be more", len(f.Ranks)-1)
+	}
+	return p
+}
+
+// unseenRivals is what else it may be where those who could hold the others were not seen.
+func unseenRivals(s *Scene) []knowledge.Slug {
+	g := s.Graph
+	rivals, astray := entered(g.OnGPU || !g.Gloo), knowledge.HavingNature(knowledge.Astray)
+	// Gloo's lines, and what kernels print, name nobody, so that many look like one.
+	if one := g.Waiting() == 1 && !g.Gloo && !g.OnGPU; one && g.Outside {
+		rivals = astray
+	} else if one {
+		rivals = append(rivals, astray...)
+	}
+	scattered := g.IsAhead || g.Left || slices.ContainsFunc(g.Groups, g.Scattered) || slices.ContainsFunc(g.Groups, atOdds)
+	if scattered && g.Waiting() > 1 {
+		rivals = append(rivals, knowledge.CollectiveMismatch)
+	}
+	recorded := func(r *resolve.Rank) bool { return r.Recorded != nil }
+	if !g.IsAhead && len(g.Waiters) > 1 && slices.ContainsFunc(s.Facts.Ranks, recorded) {
+		rivals = append(rivals, knowledge.CollectiveMismatch) // the rank whose dump is missing may call something else
+	}
+	if g.Lost {
+		rivals = append(rivals, knowledge.Unknown) // the lost rank may have failed in any way
+	}
+	return rivals
+}
+
+// blockedUntold says that ranks were told of a timeout by one whose own lines are missing.
+func blockedUntold(s *Scene) *Proposal {
+	g, f := s.Graph, s.Facts
+	if g.AllIdle() {
+		return nil // everybody else is seen, and idle
+	}
+	p := collective(s, knowledge.RankStalled)
+	p.Rivals = knowledge.HavingNature(knowledge.Entered)
+	if l := Unspoken(f); l != nil && len(p.Frontier) == 0 {
+		p.Frontier = l.Silent
+	}
+	if !g.Busy {
+		p.Rivals = append(p.Rivals, knowledge.HavingNature(knowledge.Astray)...)
+	}
+	p.Base = 0.8
+	p.Summary = "some rank timed out in a collective and notified the others; its own lines are missing"
+	if g.Partial {
+		p.Summary += ", and so are some ranks"
+	}
+	p.Why = fmt.Sprintf("the ranks seen were notified by %s, which was waiting itself; no line shows which rank blocked it", rankWords(g.Waiters))
+	for _, r := range f.Ranks {
+		if r.Dump != nil && !r.FromLocal && len(p.For) < 3 {
+			p.For = append(p.For, finding(fmt.Sprintf("%s was notified of the timeout: last enqueued %d, last completed %d", r.Describe(), r.Dump.Enqueued, r.Dump.Completed), DumpEvidence(r.Dump, r.ID)))
+		}
+	}
+	if f.Job.WorldSize == 0 {
+		p.Needs = append(p.Needs, needWorld)
+	}
+	p.Needs = append(p.Needs, needFiles)
+	p.misheard(s)
+	return p
+}
+
+func oneOfTwo(s *Scene) *Proposal {
+	g := s.Graph
+	if other, _ := otherBackend(s, g.Free); other {
+		return nil
+	}
+	p := collective(s, knowledge.RankStalled)
+	p.Rivals = []knowledge.Slug{knowledge.LoneWaiter}
+	p.Base = 0.85
+	p.Summary = "one rank waited for another; the counters can't tell which of the two is wrong"
+	p.Why = "one rank had entered a collective, one had not"
+	p.For = waited(s, g.Groups, nil)
+	return p
+}
+
+func oneOfTwoSides(s *Scene) *Proposal {
+	g := s.Graph
+	p := collective(s, knowledge.RankStalled)
+	p.Rivals = []knowledge.Slug{knowledge.CollectiveMismatch}
+	p.Base = 0.85
+	p.Summary = fmt.Sprintf("%s waited while %s had nothing in flight", plural(g.Waiting(), "rank", "ranks"), rankWords(g.Frontier))
+	p.Why = "at least as many ranks were outside the collective as inside: the counters can't tell which side is wrong"
+	p.For = waited(s, g.Groups, nil)
+	return p
 }
 
 // missed is the collective that the root did not enter. Of several groups that wait, most may have waited for ranks that the root held in another:
@@ -312,31 +333,38 @@ func unseenWhy(s *Scene) string {
 	case f.Job.WorldSize == 0 && len(f.Coverage.RanksUnseen) > 0 && len(g.Unseen)+len(g.Frontier) > 0:
 		return fmt.Sprintf("every rank with known state was waiting; there are at least %s (%s), and no line is known to come from %s", plural(f.Job.Least, "rank", "ranks"), f.Job.LeastFrom, rankWords(f.Coverage.RanksUnseen))
 	case f.Job.WorldSize == 0:
-		quiet := []int{}
-		for _, r := range f.Ranks {
-			if !g.Waits(r.ID) {
-				quiet = append(quiet, r.ID)
-			}
-		}
-		switch n := len(quiet); {
-		case n > 0 && g.Anonymous == 1:
-			return "a waiting process doesn't show its rank; the world size is unknown"
-		case n > 0 && g.Anonymous > 1:
-			return fmt.Sprintf("%d waiting processes don't show their ranks; the world size is unknown", g.Anonymous)
-		case n == 1:
-			return fmt.Sprintf("%s does not report waiting; the world size is unknown", rankWords(quiet))
-		case n > 0 && n <= 8:
-			return fmt.Sprintf("%s did not report waiting; the world size is unknown", rankWords(quiet))
-		case n > 0:
-			return fmt.Sprintf("%d of the ranks seen did not report waiting; the world size is unknown", n)
-		}
-		return "every rank seen was waiting; the world size is unknown"
+		return quietWhy(s) + "; the world size is unknown"
 	case len(g.Frontier) > 0 && len(g.Groups) == 1 && g.Groups[0].P2P && g.Outside:
 		return fmt.Sprintf("one end of a send or receive was waiting; the other is one of %s, and no counter shows which", rankWords(g.Frontier))
 	case len(g.Frontier) > 0:
 		return fmt.Sprintf("every rank with known state was waiting; the state of %s is unknown", rankWords(g.Frontier))
 	}
 	return "every rank seen was waiting; the members of the stuck groups are unknown"
+}
+
+// quietWhy says who of those seen did not report that they waited.
+func quietWhy(s *Scene) string {
+	g := s.Graph
+	var quiet []int
+	for _, r := range s.Facts.Ranks {
+		if !g.Waits(r.ID) {
+			quiet = append(quiet, r.ID)
+		}
+	}
+	switch n := len(quiet); {
+	case n == 0:
+		return "every rank seen was waiting"
+	case g.Anonymous == 1:
+		return "a waiting process doesn't show its rank"
+	case g.Anonymous > 1:
+		return fmt.Sprintf("%d waiting processes don't show their ranks", g.Anonymous)
+	case n == 1:
+		return fmt.Sprintf("%s does not report waiting", rankWords(quiet))
+	case n <= 8:
+		return fmt.Sprintf("%s did not report waiting", rankWords(quiet))
+	default:
+		return fmt.Sprintf("%d of the ranks seen did not report waiting", n)
+	}
 }
 
 // silentServer is the suspicion that a rank was held by a file server: the kernel of its node missed answers of one while the others

@@ -60,7 +60,7 @@ func watchdogStuck(s *Scene) *Proposal {
 		p.Summary = fmt.Sprintf("the watchdog thread of %s got stuck and the heartbeat monitor ended the process", where(f, stuck))
 	}
 	if hung {
-		held := plural(len(g.Waiters)+g.Anonymous, "rank", "ranks")
+		held := plural(g.Waiting(), "rank", "ranks")
 		p.Groups, p.Direct, p.Base = g.Groups, false, 0.9
 		p.Summary = fmt.Sprintf("the watchdog thread of %s got stuck, and %s waited for it", where(f, stuck), held)
 		p.Why = fmt.Sprintf("the heartbeat monitor reports it, and %s started waiting after that thread had stalled", held)

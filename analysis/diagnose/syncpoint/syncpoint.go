@@ -38,7 +38,7 @@ func At(s *mechanism.Scene, g *resolve.Group) *incident.SyncPoint {
 	if p == nil {
 		p = consistent(s.Facts, g, stuck)
 	}
-	if p != nil && len(s.Graph.Waiters)+s.Graph.Anonymous == 1 {
+	if p != nil && s.Graph.Waiting() == 1 {
 		p.Statement = "the rank is waiting" + strings.TrimPrefix(p.Statement, "the ranks are waiting")
 	}
 	return p
