@@ -10,138 +10,161 @@ import (
 	"faultline/knowledge"
 )
 
-// namedByPyTorch uses PyTorch's own statements of who did not come: the desync report and monitored barriers. Their ranks
-// are ranks inside the group; they are taken as global only in a group of the whole world.
+// rollCall is who did not come, by the words of those who asked.
+type rollCall struct {
+	absent []int // by their ranks in the job
+	// By their ranks in groups that are not proven to be the whole job: of desync reports, and of monitored barriers.
+	members, placed []int
+	counted         int   // of whom only the number is told
+	firsts          []int // asked first, and nobody else was asked
+	never           bool  // nothing tells that those who did not come were ever there
+	rivals          []knowledge.Slug
+	why             string
+	at              resolve.Moment
+	ev              []incident.Evidence
+}
+
+// namedByPyTorch uses what those say who know who did not come: PyTorch's desync report and monitored barriers, and their likes in JAX and Horovod.
+// PyTorch's ranks are ranks inside the group; they are taken as global only in a group of the whole world.
 func namedByPyTorch(s *Scene) *Proposal {
 	f := s.Facts
-	var absent []int
-	var ev []incident.Evidence
-	var at resolve.Moment
-	why := ""
-	var rivals []knowledge.Slug
-	unplaced := 0    // ranks that are named inside a group which is not proven to be the whole job
-	never := false   // nothing tells that those who did not come were ever there
-	var firsts []int // ranks of which rank 0 was the only one to say that they did not come, and asked nobody else
-	var placed []int // of a monitored barrier, which tells of each rank as it gives it up and then of all
-	whole := func(reporter int, who worker.At) bool {
-		r, ok := f.RankOf(who)
-		return ok && r == reporter
+	c := &rollCall{}
+	c.desynced(f)
+	for i := range f.Barriers {
+		b := &f.Barriers[i]
+		if len(b.Absent) == 0 {
+			continue
+		}
+		switch b.Kind {
+		case worker.BarrierMonitored:
+			c.monitored(f, b)
+		case worker.BarrierJAX:
+			c.jax(f, b)
+		case worker.BarrierHorovod:
+			if !overtaken(f, i) {
+				c.horovod(f, b)
+			}
+		}
 	}
-	var members []int // that desync reports name in groups of which nothing says who is in them
+	if c.why == "" {
+		return nil
+	}
+	return c.proposal(f)
+}
+
+// proposal names those who are known by their ranks in the job, else those asked first, else how many they are.
+func (c *rollCall) proposal(f *resolve.Facts) *Proposal {
+	p := &Proposal{Mechanism: knowledge.RankStalled, Class: Collective, Scope: "group", Rivals: c.rivals, At: c.at, Base: 0.85, Why: c.why}
+	inside := len(c.members) + len(c.placed) + c.counted
+	switch {
+	case len(c.absent) > 0:
+		p.Ranks, p.Nodes, p.Scope = c.absent, nodesOf(f, c.absent), scopeOf(f, c.absent)
+		p.Rivals, p.Base = nil, 0.9
+		p.Summary = fmt.Sprintf("%s never joined a collective that the other ranks waited in", where(f, c.absent))
+		if c.never {
+			p.Rivals, p.Base = []knowledge.Slug{knowledge.InitUnreachable}, 0.85
+			p.Why += "; no line shows whether they ever started"
+		}
+	case len(c.firsts) > 0 && inside == 0:
+		c.why = "rank 0's monitored barrier checks ranks one by one and reports the first that doesn't respond; no other rank says it arrived"
+		p.Why = c.why
+		p.Summary = fmt.Sprintf("%s, the first one checked, did not reach a monitored barrier; no line shows whether any other rank did", rankWords(c.firsts))
+	default:
+		// A barrier whose every absentee says that it arrived lacked one all the same.
+		p.Summary = fmt.Sprintf("%s never joined a collective that others waited in; their global ranks are unknown", plural(max(1, inside), "member of a group", "members of a group"))
+	}
+	p.For = []incident.Finding{finding(c.why, head(c.ev, 3)...)}
+	return p
+}
+
+// quote takes a statement in, and what it is.
+func (c *rollCall) quote(f *resolve.Facts, at worker.At, why string) {
+	c.ev, c.at, c.why = append(c.ev, QuoteAt(at, nil)), f.At(at), why
+}
+
+// desynced takes the desync reports in. Each member that waited reports the same ranks.
+func (c *rollCall) desynced(f *resolve.Facts) {
 	larger := largerThanHalf(f)
 	for _, d := range f.Desyncs {
 		if len(d.Lagging) == 0 {
 			continue
 		}
-		ev = append(ev, QuoteAt(d.At, nil))
-		at, why = f.At(d.At), "PyTorch's own desync report lists the ranks that never joined"
-		if !(d.Group.Known && (d.Group.GUID == "0" || d.Group.Desc == "default_pg") || !d.Group.Known && larger || whole(d.Reporter, d.At)) {
-			for _, r := range d.Lagging { // each member that waited reports the same ones
-				if !slices.Contains(members, r) {
-					members, unplaced = append(members, r), unplaced+1
-				}
-			}
-			continue
+		c.quote(f, d.At, "PyTorch's own desync report lists the ranks that never joined")
+		ofAll := larger
+		if d.Group.Known {
+			ofAll = d.Group.GUID == "0" || d.Group.Desc == "default_pg"
 		}
-		for _, r := range d.Lagging {
-			absent = appendNew(absent, r)
+		if ofAll || byGlobalRank(f, d.Reporter, d.At) {
+			c.absent = appendNew(c.absent, d.Lagging...)
+		} else {
+			c.members = appendNew(c.members, d.Lagging...)
 		}
 	}
-	for i := range f.Barriers {
-		b := &f.Barriers[i]
-		named := b.Absent
-		if len(named) == 0 {
-			continue
+}
+
+// byGlobalRank says that the rank which a reporter has in its group is its rank in the job.
+func byGlobalRank(f *resolve.Facts, reporter int, at worker.At) bool {
+	r, ok := f.RankOf(at)
+	return ok && r == reporter
+}
+
+// monitored takes a monitored barrier in: it tells of each rank as it gives it up, and then of all.
+func (c *rollCall) monitored(f *resolve.Facts, b *worker.Barrier) {
+	why := "rank 0's monitored barrier lists the ranks that did not pass"
+	named, reached := notReached(f, b)
+	if len(reached) > 0 {
+		why += "; one of them itself reports arriving"
+		c.ev = append(c.ev, reached[0])
+	}
+	c.quote(f, b.At, why)
+	most := f.Job.WorldSize > 2 && 2*len(named) >= f.Job.WorldSize
+	if most {
+		c.rivals = []knowledge.Slug{knowledge.LoneWaiter} // the one that came may be the one that went astray
+	}
+	ofAll := f.Job.WorldSize > 0 || byGlobalRank(f, b.Rank, b.At)
+	switch {
+	case firstAsked(f, named):
+		c.rivals, c.firsts = knowledge.HavingNature(knowledge.Astray), appendNew(c.firsts, named...)
+	case most || !ofAll || within(f, b):
+		c.placed = appendNew(c.placed, named...)
+	default:
+		c.absent = appendNew(c.absent, named...)
+	}
+}
+
+// jax takes a barrier of JAX's coordination service in. It may name only some of those who did not come.
+func (c *rollCall) jax(f *resolve.Facts, b *worker.Barrier) {
+	if end := f.Job.ExitOK; end != nil && end.File == b.File && end.Off < b.Off {
+		return // the program had ended, and this is the barrier of its shutdown
+	}
+	missing, most := 0, false
+	if b.Joined >= 0 && b.World > 2 {
+		missing = int(b.World - b.Joined)
+		most = 2*missing >= int(b.World)
+	}
+	if most || missing > len(b.Absent) {
+		c.quote(f, b.At, "JAX's coordination service counts the tasks that did not reach the barrier, and lists some")
+		c.counted += missing
+		if most {
+			c.rivals = []knowledge.Slug{knowledge.LoneWaiter} // the few that came may be the ones that went astray
 		}
-		switch b.Kind {
-		case worker.BarrierMonitored:
-			why = "rank 0's monitored barrier lists the ranks that did not pass"
-			var reached []incident.Evidence
-			if named, reached = notReached(f, b); len(reached) > 0 {
-				why += "; one of them itself reports arriving"
-				ev = append(ev, reached[0])
-			}
-			most := f.Job.WorldSize > 2 && 2*len(named) >= f.Job.WorldSize
-			if most {
-				rivals = []knowledge.Slug{knowledge.LoneWaiter} // the one that came may be the one that went astray
-			}
-			if firstAsked(f, named) {
-				rivals, firsts = knowledge.HavingNature(knowledge.Astray), appendNew(firsts, named[0])
-				ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
-				continue
-			}
-			if most || len(named) == 0 || within(f, b) || !whole(b.Rank, b.At) && f.Job.WorldSize == 0 {
-				was := len(placed)
-				for _, r := range named {
-					placed = appendNew(placed, r)
-				}
-				unplaced = max(1, unplaced+len(placed)-was)
-				ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
-				continue
-			}
-		case worker.BarrierJAX:
-			if end := f.Job.ExitOK; end != nil && end.File == b.File && end.Off < b.Off {
-				continue // the program had ended, and this is the barrier of its shutdown
-			}
-			why = "JAX's coordination service lists the tasks that did not reach the barrier"
-			if missing := int(b.World - b.Joined); b.Joined >= 0 && b.World > 2 && (missing > len(named) || 2*missing >= int(b.World)) {
-				// It names only some of them, or all but a few: then those few may be the ones that went astray.
-				why = "JAX's coordination service counts the tasks that did not reach the barrier, and lists some"
-				unplaced += missing
-				if 2*missing >= int(b.World) {
-					rivals = []knowledge.Slug{knowledge.LoneWaiter}
-				}
-				ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
-				continue
-			}
-			if !f.Job.Training && !slices.ContainsFunc(named, func(r int) bool { return f.Rank(r) != nil && f.Rank(r).Lines > 0 }) {
-				never = true
-			}
-		case worker.BarrierHorovod:
-			if overtaken(f, i) {
-				continue
-			}
-			why = "Horovod's stall inspector lists the ranks that others were waiting for"
-			if n := len(b.Absent); n > 1 && 2*n >= f.Job.WorldSize {
-				unplaced += n
-				rivals = []knowledge.Slug{knowledge.CollectiveMismatch} // each may wait for the other's tensors
-				ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
-				continue
-			}
-		default:
-			continue
-		}
-		for _, r := range named {
-			absent = appendNew(absent, r)
-		}
-		ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
+		return
 	}
-	if len(absent) == 0 && unplaced == 0 && len(firsts) > 0 {
-		why = "rank 0's monitored barrier checks ranks one by one and reports the first that doesn't respond; no other rank says it arrived"
-		return &Proposal{Mechanism: knowledge.RankStalled, Class: Collective, Scope: "group", Rivals: rivals, At: at, Base: 0.85, Why: why, For: []incident.Finding{finding(why, ev...)},
-			Summary: fmt.Sprintf("%s, the first one checked, did not reach a monitored barrier; no line shows whether any other rank did", rankWords(firsts))}
+	c.quote(f, b.At, "JAX's coordination service lists the tasks that did not reach the barrier")
+	c.absent = appendNew(c.absent, b.Absent...)
+	wrote := func(id int) bool { r := f.Rank(id); return r != nil && r.Lines > 0 }
+	c.never = c.never || !f.Job.Training && !slices.ContainsFunc(b.Absent, wrote)
+}
+
+// horovod takes a report of Horovod's stall inspector in.
+func (c *rollCall) horovod(f *resolve.Facts, b *worker.Barrier) {
+	c.quote(f, b.At, "Horovod's stall inspector lists the ranks that others were waiting for")
+	if n := len(b.Absent); n > 1 && 2*n >= f.Job.WorldSize {
+		c.counted += n
+		c.rivals = []knowledge.Slug{knowledge.CollectiveMismatch} // each may wait for the other's tensors
+		return
 	}
-	if len(absent) == 0 && unplaced > 0 {
-		if len(ev) > 3 {
-			ev = ev[:3]
-		}
-		return &Proposal{Mechanism: knowledge.RankStalled, Class: Collective, Scope: "group", Rivals: rivals, At: at, Base: 0.85, Why: why, For: []incident.Finding{finding(why, ev...)},
-			Summary: fmt.Sprintf("%s never joined a collective that others waited in; their global ranks are unknown", plural(unplaced, "member of a group", "members of a group"))}
-	}
-	if len(absent) == 0 {
-		return nil
-	}
-	p := &Proposal{Mechanism: knowledge.RankStalled, Class: Collective, Ranks: absent, Nodes: nodesOf(f, absent), Scope: scopeOf(f, absent), At: at,
-		Base: 0.9, Summary: fmt.Sprintf("%s never joined a collective that the other ranks waited in", where(f, absent)), Why: why}
-	if never {
-		p.Rivals, p.Base = []knowledge.Slug{knowledge.InitUnreachable}, 0.85
-		p.Why += "; no line shows whether they ever started"
-	}
-	if len(ev) > 3 {
-		ev = ev[:3]
-	}
-	p.For = append(p.For, finding(why, ev...))
-	return p
+	c.absent = appendNew(c.absent, b.Absent...)
 }
 
 // largerThanHalf says that desync reports without a group's name number members beyond half of the job's ranks: no group is so large but
