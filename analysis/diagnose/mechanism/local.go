@@ -83,151 +83,189 @@ func cameAllTheSame(s *Scene, fl *resolve.Failure) bool {
 
 func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure) *Proposal {
 	f := s.Facts
-	p := &Proposal{Mechanism: slug, Class: class, Failures: fls, Scope: "unknown", Base: 0.95}
+	p := &Proposal{Mechanism: slug, Class: class, Failures: fls, Base: 0.95}
 	fls = independent(s, fls)
-	first := earliest(fls)
-	p.First = first
-	ranks, nodes := map[int]bool{}, map[string]bool{}
-	unknown := 0
-	for _, fl := range first {
+	x := tellersOf(f, fls)
+	p.First = x.first
+	for _, fl := range x.first {
 		p.Direct = p.Direct || fl.Direct
-		if fl.Rank == resolve.NoRank {
-			unknown++
-		} else {
-			ranks[fl.Rank] = true
-		}
-		if fl.Node != "" {
-			nodes[fl.Node] = true
-		}
-		if t := moment(fl); t.Valid && (!p.At.Valid || t.T < p.At.T) {
-			p.At = t
-		}
+		p.At = p.At.Earliest(moment(fl))
 	}
-	world := f.Job.WorldSize
-	if world == 0 {
-		world = max(len(f.Ranks), tasks(f))
+	text := short(x.first[0].Text)
+	at := x.home(f, slug)
+	p.Ranks, p.Nodes, p.Scope, p.Why = at.ranks, at.nodes, at.scope, at.why
+	p.Summary = text
+	if at.who != "" {
+		p.Summary = at.who + ": " + text
 	}
-	all := map[int]bool{}
-	for _, fl := range fls {
-		if fl.Rank != resolve.NoRank {
-			all[fl.Rank] = true
-		}
-	}
-	if f.Job.WorldSize == 0 && slices.ContainsFunc(f.Ranks, func(r *resolve.Rank) bool { return r.Lines > 0 && !all[r.ID] }) {
-		world = max(world, f.Ranks[len(f.Ranks)-1].ID+1) // who failed otherwise is seen, and ranks are numbered from 0
-	}
-	unnamed := 0 // exceptions that no rank signs: one a process
-	for _, fl := range fls {
-		if fl.Rank == resolve.NoRank && fl.Kind == resolve.KindException {
-			unnamed += fl.Count
-		}
-	}
-	text, waited := first[0].Text, false
-	switch {
-	case len(ranks) == 0 && unnamed > 2 && ofHardware(slug) && len(nodes) == 1 && allOf(fls, keysOf(nodes)[0]):
-		p.Nodes, p.Scope = keysOf(nodes), "node"
-		p.Summary = fmt.Sprintf("%s: %s", p.Nodes[0], short(text))
-		p.Why = fmt.Sprintf("%s on this node report the same, and none on any other node", plural(unnamed, "process", "processes"))
-	case slug.Is(knowledge.Installed) && len(ranks) == 0 && unnamed > 2 && len(nodes) == 1 && allOf(fls, keysOf(nodes)[0]) && metNobody(f, all, keysOf(nodes)[0]):
-		waited = true
-		p.Nodes, p.Scope = keysOf(nodes), "node"
-		p.Summary = fmt.Sprintf("%s: %s", p.Nodes[0], short(text))
-		p.Why = fmt.Sprintf("%s on this node report the same; a rank on another node had got further and was waiting for them", plural(unnamed, "process", "processes"))
-	case len(ranks) == 0 && unnamed > 2 && float64(unnamed) >= everyone*float64(world) && (f.Job.WorldSize > 0 || inMostFiles(f, fls)):
-		p.Scope = "all"
-		p.Summary = fmt.Sprintf("%s: %s", plural(unnamed, "process", "processes"), short(text))
-		p.Why = "as many processes as there are ranks report the same: no single rank caused it"
-	case len(all) > 1 && ofHardware(slug) && sameNode(f, fls) != "" && !slices.ContainsFunc(f.Ranks, func(r *resolve.Rank) bool { return r.Lines > 0 && r.Node == "" }):
-		// Which of the GPUs of a node is at fault its processes need not know; that it is this node's they do.
-		p.Nodes, p.Scope = []string{sameNode(f, fls)}, "node"
-		if len(ranks) <= 2 {
-			p.Ranks = sortedInts(ranks)
-		}
-		p.Summary = fmt.Sprintf("%s: %s", where(f, sortedInts(all)), short(text))
-		p.Why = fmt.Sprintf("%s on this node report the same, and none on any other node", plural(len(all), "rank", "ranks"))
-	case ofOneNode(f, slug, all):
-		p.Ranks = sortedInts(all)
-		p.Nodes, p.Scope = nodesOf(f, p.Ranks), "node"
-		p.Summary = fmt.Sprintf("%s: %s", where(f, p.Ranks), short(text))
-		p.Why = "all lines from one node report the same, and none from any other"
-	case len(ranks) > 1 && float64(len(ranks)) >= everyone*float64(world) || len(all) > 2 && float64(len(all)) >= everyone*float64(world):
-		p.Scope = "all"
-		p.Summary = fmt.Sprintf("%s: %s", plural(len(all), "rank", "ranks"), short(text))
-		p.Why = "the same failure on most ranks: no single rank caused it"
-		p.Base = 0.95
-		if n := f.Ranks[len(f.Ranks)-1].ID + 1; f.Job.WorldSize == 0 && float64(len(all)) < everyone*float64(n) {
-			p.Scope, p.Why = "unknown", "all ranks seen here fail the same way; there are no lines from the other ranks"
-		}
-	case len(ranks) == 0:
-		if len(nodes) == 1 && unknown > 0 {
-			p.Scope = "node"
-			p.Nodes = keysOf(nodes)
-			p.Summary = fmt.Sprintf("%s: %s", p.Nodes[0], short(text))
-		} else {
-			p.Summary = short(text)
-		}
-		p.Why = "one line reports it, without showing which rank wrote it"
-	default:
-		if unknown == 0 || len(ranks) <= 2 {
-			p.Ranks = sortedInts(ranks)
-		}
-		p.Nodes = nodesOf(f, p.Ranks)
-		p.Scope = scopeOf(f, p.Ranks)
-		if len(p.Ranks) > 0 {
-			p.Summary = fmt.Sprintf("%s: %s", where(f, p.Ranks), short(text))
-		} else {
-			p.Summary = short(text)
-		}
-		p.Why = "no earlier failure explains it"
-	}
-	if unknown > 0 && len(ranks) == 0 && len(fls) > 1 && p.Scope != "all" && !waited {
-		p.Why = fmt.Sprintf("%s report it, but don't show which ranks wrote them", plural(len(fls), "line", "lines"))
-	}
-	if !slices.ContainsFunc(first, func(fl *resolve.Failure) bool { return !between(fl) }) {
-		if p.Ranks, p.Nodes, p.Summary = nil, nil, short(text); p.Scope != "all" {
+	if every(x.first, between) {
+		if p.Ranks, p.Nodes, p.Summary = nil, nil, text; p.Scope != "all" {
 			p.Scope = "unknown"
 		}
 		p.Why = "the line says that ranks don't match, but not which one is right"
 	}
 	blamed := p.blames(slug)
 	if !blamed {
-		p.Summary = p.on(slug) + short(text)
+		p.Summary = p.on(slug) + text
 	}
 	if len(p.Ranks)+len(p.Nodes) > 0 {
-		p.place = strings.TrimSuffix(p.Summary, short(text))
+		p.place = strings.TrimSuffix(p.Summary, text)
 	}
-	quoted := map[worker.Pos]bool{} // one line may carry two signs of the same
-	for _, fl := range first {
-		if len(p.For) == 3 {
-			break
-		}
-		if quoted[fl.At.Pos] {
-			continue
-		}
-		quoted[fl.At.Pos] = true
-		p.For = append(p.For, finding(writer(fl, blamed)+short(fl.Text), FailureEvidence(fl)))
-	}
-	if n := len(all); n > len(ranks) && len(p.Ranks) > 0 {
-		var ev []incident.Evidence
-		for _, fl := range fls {
-			if fl.Rank != resolve.NoRank && !ranks[fl.Rank] {
-				ev = append(ev, FailureEvidence(fl))
-				break
-			}
-		}
-		p.For = append(p.For, finding(plural(n-len(ranks), "rank", "ranks")+" failed the same way later", ev...))
-	}
-	if !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return !fl.Unsettled }) {
-		p.Rivals, p.Direct, p.Base = []knowledge.Slug{endedElse(s.Facts)}, false, 0.88
-		p.Why = "step lines follow it, and may have been printed after it or flushed from a buffer: the error may have been caught"
-		switch {
-		case fls[0].Exc != nil && fls[0].Exc.Warned:
-			p.Why = "the program logged it as a warning, and nothing after it shows whether it continued"
-		case s.Facts.Job.ExitOK != nil:
-			p.Why = "a later line says that training finished, but a script may print that even if its program failed"
-		}
+	p.For = x.findings(blamed, len(p.Ranks) > 0)
+	if every(fls, func(fl *resolve.Failure) bool { return fl.Unsettled }) {
+		p.unsettled(f, fls[0])
 	}
 	return p
+}
+
+// every says that all of a list are so.
+func every[T any](v []T, is func(T) bool) bool {
+	return !slices.ContainsFunc(v, func(x T) bool { return !is(x) })
+}
+
+// tellers is who tells of failures of one kind.
+type tellers struct {
+	fls, first []*resolve.Failure
+	ranks      map[int]bool    // that sign the first ones
+	nodes      map[string]bool // on which those are
+	all        map[int]bool    // that sign any
+	unsigned   bool            // no rank signs some of the first
+	unnamed    int             // exceptions that no rank signs: one a process
+	world      int
+}
+
+func tellersOf(f *resolve.Facts, fls []*resolve.Failure) *tellers {
+	x := &tellers{fls: fls, first: earliest(fls), ranks: map[int]bool{}, nodes: map[string]bool{}, all: map[int]bool{}}
+	for _, fl := range x.first {
+		if fl.Rank == resolve.NoRank {
+			x.unsigned = true
+		} else {
+			x.ranks[fl.Rank] = true
+		}
+		if fl.Node != "" {
+			x.nodes[fl.Node] = true
+		}
+	}
+	for _, fl := range fls {
+		if fl.Rank != resolve.NoRank {
+			x.all[fl.Rank] = true
+		} else if fl.Kind == resolve.KindException {
+			x.unnamed += fl.Count
+		}
+	}
+	if x.world = f.Job.WorldSize; x.world == 0 {
+		x.world = max(len(f.Ranks), tasks(f))
+		if slices.ContainsFunc(f.Ranks, func(r *resolve.Rank) bool { return r.Lines > 0 && !x.all[r.ID] }) {
+			x.world = max(x.world, f.Ranks[len(f.Ranks)-1].ID+1) // who failed otherwise is seen, and ranks are numbered from 0
+		}
+	}
+	return x
+}
+
+// home is where a failure belongs.
+type home struct {
+	ranks           []int
+	nodes           []string
+	scope, who, why string // who begins a summary
+}
+
+// home says to whom the failures belong: to a node whose processes all have them, to the whole job, or to those who had them first.
+func (x *tellers) home(f *resolve.Facts, slug knowledge.Slug) home {
+	all, node := keysOf(x.all), ""
+	if len(x.nodes) == 1 {
+		node = keysOf(x.nodes)[0]
+	}
+	processes := len(x.ranks) == 0 && x.unnamed > 2
+	onNode := processes && node != "" && allOf(x.fls, node)
+	everybody := len(x.ranks) > 1 && x.most(len(x.ranks)) || len(all) > 2 && x.most(len(all))
+	switch {
+	case onNode && ofHardware(slug):
+		return home{nodes: []string{node}, scope: "node", who: node,
+			why: x.why(fmt.Sprintf("%s on this node report the same, and none on any other node", plural(x.unnamed, "process", "processes")))}
+	case onNode && slug.Is(knowledge.Installed) && metNobody(f, x.all, node):
+		return home{nodes: []string{node}, scope: "node", who: node,
+			why: fmt.Sprintf("%s on this node report the same; a rank on another node had got further and was waiting for them", plural(x.unnamed, "process", "processes"))}
+	case processes && x.most(x.unnamed) && (f.Job.WorldSize > 0 || inMostFiles(f, x.fls)):
+		return home{scope: "all", who: plural(x.unnamed, "process", "processes"),
+			why: "as many processes as there are ranks report the same: no single rank caused it"}
+	case len(all) > 1 && ofHardware(slug) && x.machine(f) != "":
+		h := home{nodes: []string{x.machine(f)}, scope: "node", who: where(f, all),
+			why: x.why(fmt.Sprintf("%s on this node report the same, and none on any other node", plural(len(all), "rank", "ranks")))}
+		if len(x.ranks) <= 2 {
+			h.ranks = keysOf(x.ranks)
+		}
+		return h
+	case ofOneNode(f, slug, x.all):
+		return home{ranks: all, nodes: nodesOf(f, all), scope: "node", who: where(f, all),
+			why: x.why("all lines from one node report the same, and none from any other")}
+	case everybody:
+		h := home{scope: "all", who: plural(len(all), "rank", "ranks"), why: "the same failure on most ranks: no single rank caused it"}
+		if n := f.Ranks[len(f.Ranks)-1].ID + 1; f.Job.WorldSize == 0 && float64(len(all)) < everyone*float64(n) {
+			h.scope, h.why = "unknown", x.why("all ranks seen here fail the same way; there are no lines from the other ranks")
+		}
+		return h
+	case node != "" && len(x.ranks) == 0:
+		return home{nodes: []string{node}, scope: "node", who: node, why: x.why("one line reports it, without showing which rank wrote it")}
+	case len(x.ranks) == 0:
+		return home{scope: "unknown", why: x.why("one line reports it, without showing which rank wrote it")}
+	}
+	h := home{why: "no earlier failure explains it"}
+	if !x.unsigned || len(x.ranks) <= 2 {
+		h.ranks = keysOf(x.ranks)
+		h.who = where(f, h.ranks)
+	}
+	h.nodes, h.scope = nodesOf(f, h.ranks), scopeOf(f, h.ranks)
+	return h
+}
+
+// most says that so many are most of the job.
+func (x *tellers) most(n int) bool { return float64(n) >= everyone*float64(x.world) }
+
+// why is what is said, or that nobody knows whose lines they are where no rank signs the first of several.
+func (x *tellers) why(signed string) string {
+	if len(x.ranks) == 0 && len(x.fls) > 1 {
+		return fmt.Sprintf("%s report it, but don't show which ranks wrote them", plural(len(x.fls), "line", "lines"))
+	}
+	return signed
+}
+
+// machine is the node of all failures, where each rank's node is known: which of the GPUs of a node is at fault its processes need not know; that it
+// is this node's they do.
+func (x *tellers) machine(f *resolve.Facts) string {
+	if slices.ContainsFunc(f.Ranks, func(r *resolve.Rank) bool { return r.Lines > 0 && r.Node == "" }) {
+		return ""
+	}
+	return sameNode(f, x.fls)
+}
+
+// findings quote who had it first, each line once, and one of those who had it later where somebody is named.
+func (x *tellers) findings(blamed, named bool) []incident.Finding {
+	var out []incident.Finding
+	quoted := map[worker.Pos]bool{} // one line may carry two signs of the same
+	for _, fl := range x.first {
+		if len(out) < 3 && !quoted[fl.At.Pos] {
+			quoted[fl.At.Pos] = true
+			out = append(out, finding(writer(fl, blamed)+short(fl.Text), FailureEvidence(fl)))
+		}
+	}
+	later := slices.IndexFunc(x.fls, func(fl *resolve.Failure) bool { return fl.Rank != resolve.NoRank && !x.ranks[fl.Rank] })
+	if named && later >= 0 {
+		out = append(out, finding(plural(len(x.all)-len(x.ranks), "rank", "ranks")+" failed the same way later", FailureEvidence(x.fls[later])))
+	}
+	return out
+}
+
+// unsettled takes back a proposal whose failures may all have been caught.
+func (p *Proposal) unsettled(f *resolve.Facts, fl *resolve.Failure) {
+	p.Rivals, p.Direct, p.Base = []knowledge.Slug{endedElse(f)}, false, 0.88
+	switch {
+	case fl.Exc != nil && fl.Exc.Warned:
+		p.Why = "the program logged it as a warning, and nothing after it shows whether it continued"
+	case f.Job.ExitOK != nil:
+		p.Why = "a later line says that training finished, but a script may print that even if its program failed"
+	default:
+		p.Why = "step lines follow it, and may have been printed after it or flushed from a buffer: the error may have been caught"
+	}
 }
 
 // between says that a failure is told of its writer and another, of whom either may be at fault.
