@@ -87,10 +87,8 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 	fls = independent(s, fls)
 	x := tellersOf(f, fls)
 	p.First = x.first
-	for _, fl := range x.first {
-		p.Direct = p.Direct || fl.Direct
-		p.At = p.At.Earliest(moment(fl))
-	}
+	p.At = firstMoment(x.first)
+	p.Direct = slices.ContainsFunc(x.first, func(fl *resolve.Failure) bool { return fl.Direct })
 	text := short(x.first[0].Text)
 	at := x.home(f, slug)
 	p.Ranks, p.Nodes, p.Scope, p.Why = at.ranks, at.nodes, at.scope, at.why
@@ -382,6 +380,15 @@ func moment(fl *resolve.Failure) resolve.Moment {
 		return m
 	}
 	return resolve.Moment{}
+}
+
+// firstMoment is when the first of these failures happened.
+func firstMoment(fls []*resolve.Failure) resolve.Moment {
+	var first resolve.Moment
+	for _, fl := range fls {
+		first = first.Earliest(moment(fl))
+	}
+	return first
 }
 
 // independent leaves out failures of ranks that were waiting in a collective before: those came back from the wait.

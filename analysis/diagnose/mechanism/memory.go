@@ -34,117 +34,137 @@ func whoKilled() []incident.Need {
 // cannot tell the kernel's out-of-memory killer from anybody else.
 func killed(s *Scene) *Proposal {
 	f := s.Facts
-	bare := false // the step was ended, for no stated reason
+	explained, bare := stepEnd(f)
+	if explained {
+		return nil
+	}
+	kill := sigkills(s, bare)
+	var term []*resolve.Failure
+	for _, fl := range f.Failures {
+		switch {
+		case bare, !fl.Mechanism.Is(knowledge.BySomebody):
+		case fl.Kind == resolve.KindRecord:
+			return signalledBatch(s, fl)
+		case !helpers(f, fl) && !f.LetPass(fl):
+			term = append(term, fl)
+		}
+	}
+	own := monitors(term)
+	byMonitor := len(own) > 0 && !brokeBefore(f, own) && tookAll(f, own, kill)
+	switch {
+	case len(kill) > 0 && byMonitor:
+		return monitored(s, own)
+	case len(kill) > 0:
+		return killedBySomebody(s, kill)
+	case len(term) == 0 || brokeBefore(f, term):
+		return interrupted(s)
+	case allMonitored(term):
+		return monitored(s, term)
+	}
+	return askedToStop(s, term)
+}
+
+// stepEnd says how the end of the step bears on signals: the scheduler's reason explains each of them; bare is an end for no stated reason, whose
+// signals are its own.
+func stepEnd(f *resolve.Facts) (explained, bare bool) {
 	for _, e := range f.Ends {
 		switch e.Line.Kind {
 		case worker.EndNodeFailure:
-			return nil
+			return true, false
 		case worker.EndCancelled:
 			if e.Line.Reason != "" {
-				return nil // the scheduler's reason explains every signal
+				return true, false
 			}
 			bare = true
 		case worker.EndTerminating:
-			bare = true // srun ends a step after one of its tasks failed: the signals are its own
+			bare = true // srun ends a step after one of its tasks failed
 		}
 	}
+	return false, bare
+}
+
+// sigkills are the processes that ended by SIGKILL: by their exits, by a launcher that says only which of its own processes was killed, or by tasks.
+func sigkills(s *Scene, bare bool) []*resolve.Failure {
+	f := s.Facts
 	launchers := reapersOf(f)
-	var kill, term []*resolve.Failure
+	var kill []*resolve.Failure
 	for _, r := range f.Ranks {
-		if r.Exit == nil {
-			continue
-		}
-		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: resolve.KindExit, At: &r.Exit.At, T: r.Exit.T, Role: knowledge.CauseRole, Count: 1}
-		switch {
-		case launchers.took(r):
-		case r.Exit.Code == -9 || r.Exit.Code == 137:
-			fl.Text = "the process was killed by SIGKILL"
-			kill = append(kill, fl)
-		}
-	}
-	if len(kill) == 0 && !bare && !caused(f) {
-		// A launcher that says only which of its own processes was killed.
-		for i := range f.Obs.ChildExits {
-			if c := &f.Obs.ChildExits[i]; c.ExitCode == -9 || c.ExitCode == 137 {
-				kill = append(kill, &resolve.Failure{Rank: resolve.NoRank, Kind: resolve.KindExit, At: &c.At, T: f.At(c.At), Role: knowledge.CauseRole,
-					Count: 1, Text: "a process was killed by SIGKILL"})
-				break
-			}
+		if r.Exit != nil && bySIGKILL(r.Exit.Code) && !launchers.took(r) {
+			kill = append(kill, &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: resolve.KindExit, At: &r.Exit.At, T: r.Exit.T, Role: knowledge.CauseRole,
+				Count: 1, Text: "the process was killed by SIGKILL"})
 		}
 	}
 	if bare && len(kill) > 1 {
 		kill = nil // SLURM sends SIGKILL to all that outlive its SIGTERM
 	}
+	if len(kill) == 0 && !bare && !caused(f) {
+		if i := slices.IndexFunc(f.Obs.ChildExits, func(c worker.ChildExit) bool { return bySIGKILL(c.ExitCode) }); i >= 0 {
+			c := &f.Obs.ChildExits[i]
+			kill = append(kill, &resolve.Failure{Rank: resolve.NoRank, Kind: resolve.KindExit, At: &c.At, T: f.At(c.At), Role: knowledge.CauseRole,
+				Count: 1, Text: "a process was killed by SIGKILL"})
+		}
+	}
 	if len(kill) == 0 {
-		kill = bareTasks(s, signal("Killed"))
+		return bareTasks(s, signal("Killed"))
 	}
-	for _, fl := range f.Failures {
-		if bare {
-			break
-		}
-		if fl.Mechanism.Is(knowledge.BySomebody) && fl.Kind == resolve.KindRecord {
-			return signalledBatch(s, fl)
-		}
-		if fl.Mechanism.Is(knowledge.BySomebody) && !helpers(f, fl) && !f.LetPass(fl) {
-			term = append(term, fl)
-		}
+	return kill
+}
+
+// bySIGKILL says that an exit code is that of a process ended by SIGKILL, as its parent or as a shell gives it.
+func bySIGKILL(code int) bool { return code == -9 || code == 137 }
+
+func killedBySomebody(s *Scene, kill []*resolve.Failure) *Proposal {
+	p := propose(s, knowledge.ExternalSignal, Local, kill)
+	p.Rivals, p.Needs = []knowledge.Slug{knowledge.HostOOM}, whoKilled()
+	p.Base, p.Direct = 0.92, false
+	p.Why = "the exit status shows SIGKILL; nothing in these logs shows who sent it"
+	if c := Named(s, knowledge.FirstOut); c != nil && len(p.Ranks) == 0 && len(p.Nodes) == 0 {
+		p.at(c)
+		p.Summary = c.Summary + ", killed by SIGKILL"
 	}
-	if own := monitors(term); len(kill) > 0 && len(own) > 0 && tookAll(f, own, kill) && !brokeBefore(f, own) {
-		return monitored(s, own)
+	return p
+}
+
+// askedToStop: signals from outside asked processes to end, before anything failed.
+func askedToStop(s *Scene, term []*resolve.Failure) *Proposal {
+	f := s.Facts
+	left := leftOver(f, term)
+	if left == "sure" {
+		return nil
 	}
-	switch {
-	case len(kill) > 0:
-		p := propose(s, knowledge.ExternalSignal, Local, kill)
-		p.Rivals, p.Needs = []knowledge.Slug{knowledge.HostOOM}, whoKilled()
-		p.Base = 0.92
-		p.Direct = false
-		p.Why = "the exit status shows SIGKILL; nothing in these logs shows who sent it"
-		if c := Named(s, knowledge.FirstOut); c != nil && len(p.Ranks) == 0 && len(p.Nodes) == 0 {
-			p.at(c)
-			p.Summary = c.Summary + ", killed by SIGKILL"
-		}
-		return p
-	case len(term) > 0 && allMonitored(term) && !brokeBefore(f, term):
-		return monitored(s, term)
-	case len(term) > 0 && !brokeBefore(f, term):
-		p := propose(s, knowledge.ExternalSignal, Symptom, term)
-		p.Class, p.Needs = Symptom, []incident.Need{artefact(knowledge.SlurmRecords)}
-		p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
-		p.Base = 0.9
-		p.Direct = false
-		p.Summary = "the job was asked to stop by a signal from outside"
-		p.Why = fmt.Sprintf("%s SIGTERM, and nothing failed before that", plural(len(term), "line reports", "lines report"))
-		switch namedSignal(term) {
-		case "1":
-			p.Summary = "the job was told that its terminal or login session had ended (SIGHUP)"
-			p.Why = fmt.Sprintf("%s SIGHUP, and nothing failed before that", plural(len(term), "line reports", "lines report"))
-			p.Now = []knowledge.Advice{{Text: "Start it so that it outlives your login session.", Command: "tmux new -s train   # or: setsid nohup torchrun … > train.log 2>&1 &"}}
-		case "2":
-			p.Summary = "the job was interrupted (SIGINT): someone pressed Ctrl-C, or the script that started it was interrupted"
-			p.Why = fmt.Sprintf("%s SIGINT, and nothing failed before that", plural(len(term), "line reports", "lines report"))
-			p.Now = []knowledge.Advice{{Text: "If no one pressed Ctrl-C, check what interrupted the script that started it.", Command: ""}}
-		}
-		if node := onlyOn(f, term); node != "" {
-			p.Nodes, p.Scope = []string{node}, "node"
-			p.Summary = fmt.Sprintf("%s: the processes on this node were stopped by signal %s from outside; other nodes only lost them", node, cmp.Or(namedSignal(term), "15"))
-		}
-		if f.Coverage.Partial || !f.Job.Training {
-			// What failed before may stand in what is not there.
-			p.Rivals, p.Base = []knowledge.Slug{knowledge.Unknown}, 0.85
-		}
-		if l := sender(f); l != nil {
-			p.besideIt(l, 0.88, p.Why+"; but an unrecognized line stands out, and it may show who sent it and why")
-		}
-		switch leftOver(f, term) {
-		case "sure":
-			return nil
-		case "perhaps":
-			p.Rivals, p.Base = []knowledge.Slug{knowledge.Completed}, 0.8
-			p.Why = "the program had reported that training finished: the signal only ended what was left of it, or cut its last work short"
-		}
-		return p
+	p := propose(s, knowledge.ExternalSignal, Symptom, term)
+	p.Needs = []incident.Need{artefact(knowledge.SlurmRecords)}
+	p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
+	p.Base, p.Direct = 0.9, false
+	name, number := "SIGTERM", namedSignal(term)
+	p.Summary = "the job was asked to stop by a signal from outside"
+	switch number {
+	case "1":
+		name = "SIGHUP"
+		p.Summary = "the job was told that its terminal or login session had ended (SIGHUP)"
+		p.Now = []knowledge.Advice{{Text: "Start it so that it outlives your login session.", Command: "tmux new -s train   # or: setsid nohup torchrun … > train.log 2>&1 &"}}
+	case "2":
+		name = "SIGINT"
+		p.Summary = "the job was interrupted (SIGINT): someone pressed Ctrl-C, or the script that started it was interrupted"
+		p.Now = []knowledge.Advice{{Text: "If no one pressed Ctrl-C, check what interrupted the script that started it.", Command: ""}}
 	}
-	return interrupted(s)
+	p.Why = fmt.Sprintf("%s %s, and nothing failed before that", plural(len(term), "line reports", "lines report"), name)
+	if node := onlyOn(f, term); node != "" {
+		p.Nodes, p.Scope = []string{node}, "node"
+		p.Summary = fmt.Sprintf("%s: the processes on this node were stopped by signal %s from outside; other nodes only lost them", node, cmp.Or(number, "15"))
+	}
+	if f.Coverage.Partial || !f.Job.Training {
+		// What failed before may be in what is not there.
+		p.Rivals, p.Base = []knowledge.Slug{knowledge.Unknown}, 0.85
+	}
+	if l := sender(f); l != nil {
+		p.besideIt(l, 0.88, p.Why+"; but an unrecognized line stands out, and it may show who sent it and why")
+	}
+	if left == "perhaps" {
+		p.Rivals, p.Base = []knowledge.Slug{knowledge.Completed}, 0.8
+		p.Why = "the program had reported that training finished: the signal only ended what was left of it, or cut its last work short"
+	}
+	return p
 }
 
 // helpers says that a signal went to a helper: a shell's child while steps follow, or a daemon beside the training that is stopped once that has
@@ -218,16 +238,12 @@ func namedSignal(term []*resolve.Failure) string {
 // monitors are the lines of monitors that stand before every other one of a signal, as far as stamps tell.
 func monitors(term []*resolve.Failure) []*resolve.Failure {
 	var own []*resolve.Failure
-	var first resolve.Moment
 	for _, fl := range term {
-		if !fl.Says(knowledge.ByMonitor) {
-			continue
-		}
-		own = append(own, fl)
-		if t := moment(fl); t.Valid && (!first.Valid || t.T < first.T) {
-			first = t
+		if fl.Says(knowledge.ByMonitor) {
+			own = append(own, fl)
 		}
 	}
+	first := firstMoment(own)
 	for _, fl := range term {
 		if !fl.Says(knowledge.ByMonitor) && moment(fl).Before(first) {
 			return nil // what was told to end is silent
@@ -267,7 +283,7 @@ func onlyOn(f *resolve.Facts, term []*resolve.Failure) string {
 }
 
 func allMonitored(term []*resolve.Failure) bool {
-	return !slices.ContainsFunc(term, func(fl *resolve.Failure) bool { return !fl.Says(knowledge.ByMonitor) })
+	return every(term, func(fl *resolve.Failure) bool { return fl.Says(knowledge.ByMonitor) })
 }
 
 // monitored: the job's own monitor ended it because processes were not heard of. Whether one of them stood still, all of
@@ -316,12 +332,7 @@ func signalledBatch(s *Scene, fl *resolve.Failure) *Proposal {
 // brokeBefore says that some process had lost its peers before the first SIGTERM: then the signal only ended what had
 // failed, even where what failed first is not here.
 func brokeBefore(f *resolve.Facts, term []*resolve.Failure) bool {
-	var first resolve.Moment
-	for _, fl := range term {
-		if t := moment(fl); t.Valid && (!first.Valid || t.T < first.T) {
-			first = t
-		}
-	}
+	first := firstMoment(term)
 	for _, fl := range f.Failures {
 		if fl.LostPeer() && moment(fl).Before(first) {
 			return true

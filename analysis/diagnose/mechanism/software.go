@@ -96,7 +96,7 @@ func exception(s *Scene) *Proposal {
 	}
 	launchers := reapersOf(f)
 	for _, r := range f.Ranks {
-		if r.Exit != nil && (r.Exit.Code == -9 || r.Exit.Code == 137) && !launchers.took(r) {
+		if r.Exit != nil && bySIGKILL(r.Exit.Code) && !launchers.took(r) {
 			return nil
 		}
 	}
@@ -368,7 +368,7 @@ func nativeCrash(s *Scene) *Proposal {
 	}
 	var aborts []*resolve.Failure
 	for _, r := range f.Ranks {
-		if r.Exit != nil && (r.Exit.Code == -9 || r.Exit.Code == 137) {
+		if r.Exit != nil && bySIGKILL(r.Exit.Code) {
 			return nil // somebody was killed: an abort elsewhere follows from that
 		}
 		if r.Exit == nil || !aborted(r.Exit.Code) || s.Graph.Waits(r.ID) || spoke(r) || takenDown(f, r) {
