@@ -2,6 +2,7 @@ package mechanism
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -219,32 +220,47 @@ func RASDead(f *resolve.Facts) (gone []Gone, ev []incident.Evidence) {
 	for _, s := range f.Handed.RAS {
 		for _, d := range s.Dead {
 			g := Gone{Pid: d.Pid, Host: d.Host, GPUs: d.GPUs}
-			if len(s.Dead) == 1 && len(s.Missing) == 0 {
-				for i := range s.Comms {
-					if c := &s.Comms[i]; len(c.Missing) == 1 {
-						g.comm, g.rank = c, &c.Missing[0]
-						break
-					}
-				}
-			}
-			for i := range s.Comms {
-				for k := range s.Comms[i].Missing {
-					if m := &s.Comms[i].Missing[k]; m.Pid == d.Pid && m.Host == d.Host && (g.rank == nil || s.Comms[i].Size == f.Job.WorldSize) {
-						g.comm, g.rank = &s.Comms[i], m
-					}
-				}
-			}
+			g.comm, g.rank = missedAs(f, s, d)
 			add(g, rasQuote(s, d.At, "Process "+strconv.Itoa(d.Pid)+" on node "+d.Host))
 		}
-		for i := range s.Comms {
-			for k := range s.Comms[i].Missing {
-				if m := &s.Comms[i].Missing[k]; m.Dead {
-					add(Gone{Pid: m.Pid, Host: m.Host, GPUs: m.GPU, comm: &s.Comms[i], rank: m}, rasRank(s, m, incident.Member{Name: "pid", Value: strconv.Itoa(m.Pid)}))
-				}
+		for c, m := range missing(s) {
+			if m.Dead {
+				add(Gone{Pid: m.Pid, Host: m.Host, GPUs: m.GPU, comm: c, rank: m}, rasRank(s, m, incident.Member{Name: "pid", Value: strconv.Itoa(m.Pid)}))
 			}
 		}
 	}
 	return gone, ev
+}
+
+// missing goes over the ranks that the communicators of a snapshot miss.
+func missing(s *ras.Snapshot) iter.Seq2[*ras.Comm, *ras.Rank] {
+	return func(yield func(*ras.Comm, *ras.Rank) bool) {
+		for i := range s.Comms {
+			c := &s.Comms[i]
+			for k := range c.Missing {
+				if !yield(c, &c.Missing[k]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// missedAs is the rank that a communicator, that of the whole job before others, misses for a dead process. Where none gives its process, it is the
+// only rank that one misses, if it is the only process that is gone.
+func missedAs(f *resolve.Facts, s *ras.Snapshot, d ras.Process) (comm *ras.Comm, rank *ras.Rank) {
+	if len(s.Dead) == 1 && len(s.Missing) == 0 {
+		if i := slices.IndexFunc(s.Comms, func(c ras.Comm) bool { return len(c.Missing) == 1 }); i >= 0 {
+			comm = &s.Comms[i]
+			rank = &comm.Missing[0]
+		}
+	}
+	for c, m := range missing(s) {
+		if m.Pid == d.Pid && m.Host == d.Host && (rank == nil || c.Size == f.Job.WorldSize) {
+			comm, rank = c, m
+		}
+	}
+	return comm, rank
 }
 
 // rasLost is a job of which RAS alone tells, by a process that is dead.

@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -30,17 +31,33 @@ func (x side) String() string {
 	return s
 }
 
+func (x side) compare(y side) int {
+	return cmp.Or(strings.Compare(x.op, y.op), cmp.Compare(x.seq, y.seq), strings.Compare(x.tensor, y.tensor))
+}
+
+// pair is two sides, the ranks that are on them, and the lines that say so. Of a line that has its writer's side only, b is empty.
+type pair struct {
+	a, b           side
+	ranksA, ranksB []int
+	at             []worker.At
+}
+
+// pairOf finds the pair of two sides in a list, or adds it.
+func pairOf(list *[]*pair, a, b side) *pair {
+	i := slices.IndexFunc(*list, func(p *pair) bool { return p.a == a && p.b == b })
+	if i < 0 {
+		i = len(*list)
+		*list = append(*list, &pair{a: a, b: b})
+	}
+	return (*list)[i]
+}
+
 // sidesFindings say which ranks called what, and where in the program, as far as their own tracebacks show it. Ranks are those inside
 // the group.
 func sidesFindings(f *resolve.Facts) (out []incident.Finding) {
-	const most, quotes = 3, 3
-	type pair struct {
-		a, b           side
-		ranksA, ranksB []int
-		at             []worker.At
-	}
+	const most = 3
 	var pairs, alone []*pair
-	calls := map[int]call{}
+	calls := callers{}
 	for _, m := range f.Mismatches {
 		a, b := sidesOf(m)
 		ra, rb := m.RankA, m.RankB
@@ -48,74 +65,74 @@ func sidesFindings(f *resolve.Facts) (out []incident.Finding) {
 		if c, ok := callAt(f, m.At); ok && calls[ra].what == "" {
 			calls[ra] = c
 		}
+		var p *pair
 		if rb < 0 {
-			i := slices.IndexFunc(alone, func(p *pair) bool { return p.a == a })
-			if i < 0 {
-				i = len(alone)
-				alone = append(alone, &pair{a: a})
+			p = pairOf(&alone, a, side{})
+		} else {
+			if b.compare(a) < 0 {
+				a, b, ra, rb = b, a, rb, ra
 			}
-			alone[i].ranksA, alone[i].at = appendNew(alone[i].ranksA, ra), append(alone[i].at, m.At)
-			continue
+			p = pairOf(&pairs, a, b)
+			p.ranksB = appendNew(p.ranksB, rb)
 		}
-		if b.op < a.op || b.op == a.op && (b.seq < a.seq || b.seq == a.seq && b.tensor < a.tensor) {
-			a, b, ra, rb = b, a, rb, ra
-		}
-		i := slices.IndexFunc(pairs, func(p *pair) bool { return p.a == a && p.b == b })
-		if i < 0 {
-			i = len(pairs)
-			pairs = append(pairs, &pair{a: a, b: b})
-		}
-		p := pairs[i]
-		p.ranksA, p.ranksB = appendNew(p.ranksA, ra), appendNew(p.ranksB, rb)
-		p.at = append(p.at, m.At)
+		p.ranksA, p.at = appendNew(p.ranksA, ra), append(p.at, m.At)
 	}
-	where := func(ranks []int) string {
-		for _, r := range ranks {
-			if c := calls[r]; c.what != "" {
-				return ", called in " + c.what
-			}
-		}
-		return ""
+	for _, p := range head(pairs, most) {
+		out = append(out, finding(fmt.Sprintf("%s ran %s%s, while %s ran %s%s (group ranks)", rankWords(p.ranksA), p.a, calls.where(p.ranksA),
+			rankWords(p.ranksB), p.b, calls.where(p.ranksB)), p.quotes(f)...))
 	}
-	for i, p := range pairs {
-		if i == most {
-			break
-		}
-		slices.Sort(p.ranksA)
-		slices.Sort(p.ranksB)
-		lit := &incident.Predicate{Literals: []string{"Detected mismatch between collectives on ranks"}}
-		var ev []incident.Evidence
-		for _, at := range p.at[:min(len(p.at), quotes)] {
-			ev = append(ev, QuoteAt(at, lit))
-		}
-		// Both sides' own words where they are there, though they be the fourth.
-		for _, at := range p.at[min(len(p.at), quotes):] {
-			if r, ok := f.RankOf(at); ok && len(p.ranksA) != len(p.ranksB) && (slices.Equal(p.ranksA, []int{r}) || slices.Equal(p.ranksB, []int{r})) {
-				ev[len(ev)-1] = QuoteAt(at, lit)
-			}
-		}
-		out = append(out, finding(fmt.Sprintf("%s ran %s%s, while %s ran %s%s (group ranks)", rankWords(p.ranksA), p.a, where(p.ranksA),
-			rankWords(p.ranksB), p.b, where(p.ranksB)), ev...))
-	}
-	for i, p := range alone {
-		if len(out) == most || i == most {
-			break
-		}
-		slices.Sort(p.ranksA)
-		var ev []incident.Evidence
-		for _, at := range p.at[:min(len(p.at), quotes)] {
-			ev = append(ev, QuoteAt(at, nil))
-		}
+	for _, p := range head(alone, most-len(out)) {
 		verb := "ran"
-		if p.a.tensor == "" {
+		switch {
+		case p.a.tensor != "":
+		case len(p.ranksA) > 1:
+			verb = "found other ranks with different tensors, or in a different collective, when they ran"
+		default:
 			verb = "found other ranks with different tensors, or in a different collective, when it ran"
-			if len(p.ranksA) > 1 {
-				verb = "found other ranks with different tensors, or in a different collective, when they ran"
-			}
 		}
-		out = append(out, finding(fmt.Sprintf("%s %s %s%s (group ranks)", rankWords(p.ranksA), verb, p.a, where(p.ranksA)), ev...))
+		out = append(out, finding(fmt.Sprintf("%s %s %s%s (group ranks)", rankWords(p.ranksA), verb, p.a, calls.where(p.ranksA)), p.quotes(f)...))
 	}
 	return out
+}
+
+// quotes are the first lines that tell of a pair, and with them both sides' own words where they are there, though they be the fourth.
+func (p *pair) quotes(f *resolve.Facts) []incident.Evidence {
+	const most = 3
+	var lit *incident.Predicate
+	if len(p.ranksB) > 0 {
+		lit = &incident.Predicate{Literals: []string{"Detected mismatch between collectives on ranks"}}
+	}
+	var ev []incident.Evidence
+	for i, at := range p.at {
+		if i < most {
+			ev = append(ev, QuoteAt(at, lit))
+		} else if p.byLoneRank(f, at) {
+			ev[most-1] = QuoteAt(at, lit)
+		}
+	}
+	return ev
+}
+
+// byLoneRank says that the only rank on its side wrote a line, where the other side has more.
+func (p *pair) byLoneRank(f *resolve.Facts, at worker.At) bool {
+	r, ok := f.RankOf(at)
+	if !ok || len(p.ranksB) == 0 || len(p.ranksA) == len(p.ranksB) {
+		return false
+	}
+	return slices.Equal(p.ranksA, []int{r}) || slices.Equal(p.ranksB, []int{r})
+}
+
+// callers is where each rank's program called what failed.
+type callers map[int]call
+
+// where names the first call that is known of some ranks.
+func (c callers) where(ranks []int) string {
+	for _, r := range ranks {
+		if c[r].what != "" {
+			return ", called in " + c[r].what
+		}
+	}
+	return ""
 }
 
 // sidesOf are both sides of a mismatch, with what differs.

@@ -265,58 +265,13 @@ func waitsAt(f *resolve.Facts, b *worker.Barrier, rank int) bool {
 // schedulerError: the step, its container or its directory could not be set up. A node is named by what its own slurmstepd
 // prints, or by srun where it could not be reached.
 func schedulerError(s *Scene) *Proposal {
-	var fls []*resolve.Failure
-	chdir := map[string]bool{} // files in which SLURM could not enter the job's directory
-	for _, fl := range s.Facts.Failures {
-		if fl.Says(knowledge.NoDirectory) {
-			chdir[fl.At.File] = true
-		}
-	}
-	for _, fl := range s.Facts.Failures {
-		neverBegan := fl.Says(knowledge.AwaitsNode) && !s.Facts.Job.Training && len(s.Facts.Ranks) == 0
-		if fl.Mechanism.Is(knowledge.NotLaunched) && (fl.Role == knowledge.CauseRole || neverBegan) || fl.Says(knowledge.NoProgram) && chdir[fl.At.File] {
-			fls = append(fls, fl)
-		}
-	}
+	fls := launchFailures(s.Facts)
 	if len(fls) == 0 {
 		return nil
 	}
 	p := propose(s, knowledge.SchedulerError, Local, fls)
 	p.Ranks = nil
-	nodes := map[string]bool{}
-	for _, n := range p.Nodes {
-		nodes[n] = true
-	}
-	for _, fl := range fls {
-		if fl.Node != "" {
-			nodes[fl.Node] = true
-		} else if fl.Proc != nil && fl.Proc.Node != "" {
-			nodes[fl.Proc.Node] = true
-		}
-	}
-	for _, e := range s.Facts.Ends {
-		// A credential that expired is the controller's or a clock's doing, wherever it is noticed first.
-		if e.Line.Kind == worker.EndLaunch && !strings.Contains(strings.ToLower(e.Line.Text), "credential") {
-			for _, h := range e.Line.Hosts {
-				if h := resolve.ShortHost(h); h != "" {
-					nodes[h] = true
-				}
-			}
-		}
-	}
-	if len(nodes) == 0 {
-		// The lines name no host, but srun names those whose tasks ended: if it is only one, it is this one.
-		for _, fl := range s.Facts.Failures {
-			if fl.Kind == resolve.KindTask && fl.Node != "" && fl.Role != knowledge.ConsequenceRole {
-				nodes[fl.Node] = true
-			}
-		}
-		if len(nodes) > 1 {
-			nodes = nil
-		}
-	}
-	nodes = endedAlike(s.Facts, nodes)
-	p.Nodes, p.Scope = keysOf(nodes), "node"
+	p.Nodes, p.Scope = keysOf(endedAlike(s.Facts, launchNodes(s.Facts, fls, p.Nodes))), "node"
 	if len(p.Nodes) != 1 {
 		p.Scope = "all"
 	}
@@ -327,6 +282,62 @@ func schedulerError(s *Scene) *Proposal {
 		}
 	}
 	return p
+}
+
+// launchFailures are the failures to set a step up; so are programs that were not found, in the file of one whose directory could not be entered.
+func launchFailures(f *resolve.Facts) []*resolve.Failure {
+	chdir := map[string]bool{} // files in which SLURM could not enter the job's directory
+	for _, fl := range f.Failures {
+		if fl.Says(knowledge.NoDirectory) {
+			chdir[fl.At.File] = true
+		}
+	}
+	began := f.Job.Training || len(f.Ranks) > 0
+	var fls []*resolve.Failure
+	for _, fl := range f.Failures {
+		cause := fl.Role == knowledge.CauseRole || !began && fl.Says(knowledge.AwaitsNode)
+		notFound := fl.Says(knowledge.NoProgram) && chdir[fl.At.File]
+		if notFound || cause && fl.Mechanism.Is(knowledge.NotLaunched) {
+			fls = append(fls, fl)
+		}
+	}
+	return fls
+}
+
+// launchNodes are the nodes on which a step could not be set up: those named, and those that its failures and the launcher name. Where nobody names
+// one, but srun tells of which node tasks ended, and it is only one, it is that.
+func launchNodes(f *resolve.Facts, fls []*resolve.Failure, named []string) map[string]bool {
+	nodes := map[string]bool{}
+	for _, n := range named {
+		nodes[n] = true
+	}
+	for _, fl := range fls {
+		nodes[fl.Node] = true
+		if fl.Node == "" && fl.Proc != nil {
+			nodes[fl.Proc.Node] = true
+		}
+	}
+	for _, e := range f.Ends {
+		// A credential that expired is the controller's or a clock's doing, wherever it is noticed first.
+		if e.Line.Kind == worker.EndLaunch && !strings.Contains(strings.ToLower(e.Line.Text), "credential") {
+			for _, h := range e.Line.Hosts {
+				nodes[resolve.ShortHost(h)] = true
+			}
+		}
+	}
+	delete(nodes, "")
+	if len(nodes) > 0 {
+		return nodes
+	}
+	for _, fl := range f.Failures {
+		if fl.Kind == resolve.KindTask && fl.Node != "" && fl.Role != knowledge.ConsequenceRole {
+			nodes[fl.Node] = true
+		}
+	}
+	if len(nodes) > 1 {
+		return nil
+	}
+	return nodes
 }
 
 // endedAlike adds to the nodes that are named those whose tasks ended with the same exit codes: of lines that name no rank only the
