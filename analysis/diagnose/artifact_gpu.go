@@ -11,104 +11,138 @@ import (
 	"faultline/incident"
 )
 
+// weight is how much a finding about a GPU says; the gravest are shown first.
+type weight int
+
+const (
+	grave weight = iota
+	notable
+	minor
+	weights // how many there are
+)
+
+// gpuSign is what a value of a GPU means that is not 0; its number fills the text where that asks for it.
+type gpuSign struct {
+	weight weight
+	key    gpustate.Key
+	text   string
+	// only: it says something of this GPU only where this holds too.
+	only func(s *resolve.GPUState, gpu int) bool
+	// words stand in place of key and text, where it takes several values.
+	words func(g *gpustate.GPU) (string, []gpustate.Place)
+}
+
+// gpuSigns: of the signs in one row only the first that holds is told.
+var gpuSigns = [][]gpuSign{
+	{{weight: grave, key: gpustate.Unread, text: "the driver can't read it"}},
+	{{weight: grave, key: gpustate.Failure, text: "a row of its memory could not be remapped: it is due for replacement"}},
+	{{weight: grave, key: gpustate.Pending, text: "a row remap, page retirement or other repair is pending a reset"}},
+	{{weight: grave, key: gpustate.Threshold, text: "its SRAM error threshold is exceeded"}},
+	{{weight: grave, key: gpustate.Recovery, text: "its driver requires more than a process restart before reuse (GPU Recovery Action)"}},
+	{{weight: notable, key: gpustate.Relinked, text: "its NVLinks were retrained %d times since the driver was loaded"},
+		{weight: minor, key: gpustate.NVLink, text: "%d NVLink errors corrected by replay"}},
+	{{weight: notable, words: pcieWords}},
+	{{weight: notable, key: gpustate.NVLinkOff, text: "%d NVLinks are inactive, but none on most neighboring GPUs", only: fewerOff}},
+	{{weight: grave, key: gpustate.Volatile, text: "%d uncorrected memory errors since the driver was loaded"},
+		{weight: minor, key: gpustate.Aggregate, text: "%d uncorrected memory errors in its lifetime, none since the driver was loaded"}},
+	{{weight: notable, key: gpustate.SlowHeat, text: "thermal slowdown"},
+		{weight: notable, key: gpustate.SlowPower, text: "power-brake slowdown"},
+		{weight: notable, key: gpustate.SlowHW, text: "hardware slowdown"}},
+}
+
+// of says what the sign says of a GPU, "" where it does not hold.
+func (x *gpuSign) of(s *resolve.GPUState, gpu int) (string, []gpustate.Place) {
+	g := &s.State.GPUs[gpu]
+	if x.words != nil {
+		return x.words(g)
+	}
+	v := g.Of(x.key)
+	if v == nil || v.N <= 0 || x.only != nil && !x.only(s, gpu) {
+		return "", nil
+	}
+	if strings.Contains(x.text, "%d") {
+		return fmt.Sprintf(x.text, v.N), []gpustate.Place{v.Place}
+	}
+	return x.text, []gpustate.Place{v.Place}
+}
+
 // gpuArtifact says what tools report of GPUs.
 func gpuArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 	a := incident.Artifact{Kind: "gpu-state", Title: "GPU state",
 		Limits: "This is the state when the tool ran, not when the job failed. Error counts are since the driver was loaded, or over the card's lifetime. A GPU at 100% may only be waiting in NCCL."}
-	var first, second, third []incident.Finding
-	say := func(list *[]incident.Finding, s string, st *resolve.GPUState, p ...gpustate.Place) {
-		var ev []incident.Evidence
-		for _, x := range p[:min(len(p), 3)] {
-			ev = append(ev, mechanism.QuoteAt(st.At(x), nil))
-		}
-		*list = append(*list, incident.Finding{Statement: s, Evidence: ev})
-	}
-	most := map[int]int{} // number of GPUs → files
 	for _, s := range f.GPUStates {
 		if !slices.Contains(a.Files, s.File) { // one may hold several nodes
 			a.Files = append(a.Files, s.File)
-		}
-		if n := len(s.State.GPUs); n > 0 && s.State.Form != gpustate.Diag && s.State.Form != gpustate.DiagJSON && s.State.Form != gpustate.Health {
-			most[n]++
 		}
 	}
 	if len(a.Files) == 0 {
 		return a, false
 	}
-	usual, files := 0, 0
-	for n, k := range most {
-		if k > files || k == files && n > usual {
-			usual, files = n, k
-		}
-	}
+	var found [weights][]incident.Finding
+	usual := usualGPUs(f.GPUStates)
 	for _, s := range f.GPUStates {
-		node := s.Node
-		if node == "" {
-			node = s.File
+		say := func(w weight, text string, places ...gpustate.Place) {
+			found[w] = append(found[w], gpuFinding(s, orFile(s)+text, places))
 		}
 		for i := range s.State.Troubles {
 			t := &s.State.Troubles[i]
-			say(&first, node+": "+troubleWords(t), s, t.Place)
+			say(grave, ": "+troubleWords(t), t.Place)
 		}
 		for i := range s.State.GPUs {
-			g := &s.State.GPUs[i]
-			name := fmt.Sprintf("%s, %s: ", node, gpuName(s, i))
-			if v := g.Of(gpustate.Unread); v != nil {
-				say(&first, name+"the driver can't read it", s, v.Place)
-			}
-			for _, k := range []struct {
-				key  gpustate.Key
-				text string
-			}{{gpustate.Failure, "a row of its memory could not be remapped: it is due for replacement"}, {gpustate.Pending, "a row remap, page retirement or other repair is pending a reset"},
-				{gpustate.Threshold, "its SRAM error threshold is exceeded"}} {
-				if v := g.Of(k.key); v != nil && v.N > 0 {
-					say(&first, name+k.text, s, v.Place)
-				}
-			}
-			if v := g.Of(gpustate.Recovery); v != nil && v.N > 0 {
-				say(&first, name+"its driver requires more than a process restart before reuse (GPU Recovery Action)", s, v.Place)
-			}
-			if v := g.Of(gpustate.Relinked); v != nil && v.N > 0 {
-				say(&second, name+fmt.Sprintf("its NVLinks were retrained %d times since the driver was loaded", v.N), s, v.Place)
-			} else if v := g.Of(gpustate.NVLink); v != nil && v.N > 0 {
-				say(&third, name+fmt.Sprintf("%d NVLink errors corrected by replay", v.N), s, v.Place)
-			}
-			if text, p := pcieWords(g); text != "" {
-				say(&second, name+text, s, p...)
-			}
-			if v := g.Of(gpustate.NVLinkOff); v != nil && fewerOff(s, i) {
-				say(&second, name+fmt.Sprintf("%d NVLinks are inactive, but none on most neighboring GPUs", v.N), s, v.Place)
-			}
-			if v := g.Of(gpustate.Volatile); v != nil && v.N > 0 {
-				say(&first, name+fmt.Sprintf("%d uncorrected memory errors since the driver was loaded", v.N), s, v.Place)
-			} else if v := g.Of(gpustate.Aggregate); v != nil && v.N > 0 {
-				say(&third, name+fmt.Sprintf("%d uncorrected memory errors in its lifetime, none since the driver was loaded", v.N), s, v.Place)
-			}
-			for _, k := range []struct {
-				key  gpustate.Key
-				text string
-			}{{gpustate.SlowHeat, "thermal slowdown"}, {gpustate.SlowPower, "power-brake slowdown"}, {gpustate.SlowHW, "hardware slowdown"}} {
-				if v := g.Of(k.key); v != nil && v.N > 0 {
-					say(&second, name+k.text, s, v.Place)
-					break
+			for _, row := range gpuSigns {
+				for k := range row {
+					if text, places := row[k].of(s, i); text != "" {
+						say(row[k].weight, fmt.Sprintf(", %s: %s", gpuName(s, i), text), places...)
+						break
+					}
 				}
 			}
 		}
-		if n := len(s.State.GPUs); usual > 0 && n > 0 && n < usual && files > 1 {
-			say(&first, fmt.Sprintf("%s: %d GPUs, while the other nodes have %d", node, n, usual), s, s.State.GPUs[0].Place)
+		if n := len(s.State.GPUs); n > 0 && n < usual {
+			say(grave, fmt.Sprintf(": %d GPUs, while the other nodes have %d", n, usual), s.State.GPUs[0].Place)
 		}
 		if odd, places := oddUse(s); odd != "" {
-			say(&second, node+": "+odd, s, places...)
+			say(notable, ": "+odd, places...)
 		}
 	}
-	a.Findings = slices.Concat(first, second, third)
-	if len(a.Findings) == 0 {
-		s := f.GPUStates[0]
-		if len(s.State.GPUs) > 0 {
-			say(&a.Findings, fmt.Sprintf("%s: no errors, slowdowns or pending repairs on %d GPUs, as far as this output shows", orFile(s), len(s.State.GPUs)), s, s.State.GPUs[0].Place)
-		}
+	a.Findings = slices.Concat(found[:]...)
+	if s := f.GPUStates[0]; len(a.Findings) == 0 && len(s.State.GPUs) > 0 {
+		text := fmt.Sprintf("%s: no errors, slowdowns or pending repairs on %d GPUs, as far as this output shows", orFile(s), len(s.State.GPUs))
+		a.Findings = append(a.Findings, gpuFinding(s, text, []gpustate.Place{s.State.GPUs[0].Place}))
 	}
 	return a, true
+}
+
+// gpuFinding quotes the first places that show it.
+func gpuFinding(s *resolve.GPUState, text string, places []gpustate.Place) incident.Finding {
+	var ev []incident.Evidence
+	for _, p := range places[:min(len(places), 3)] {
+		ev = append(ev, mechanism.QuoteAt(s.At(p), nil))
+	}
+	return incident.Finding{Statement: text, Evidence: ev}
+}
+
+// usualGPUs is how many GPUs most nodes have, of several that are as common the most; 0 where no two have the same number. A test lists only those
+// that it ran on.
+func usualGPUs(states []*resolve.GPUState) int {
+	nodes := map[int]int{} // number of GPUs → nodes
+	for _, s := range states {
+		switch s.State.Form {
+		case gpustate.Diag, gpustate.DiagJSON, gpustate.Health:
+		default:
+			nodes[len(s.State.GPUs)]++
+		}
+	}
+	delete(nodes, 0)
+	usual, most := 0, 0
+	for n, k := range nodes {
+		switch {
+		case k < 2, k < most:
+		case k > most || n > usual:
+			usual, most = n, k
+		}
+	}
+	return usual
 }
 
 // pcieWords says that the bus of a GPU is narrower or slower than it can be. The generation falls by itself while a GPU is idle.
