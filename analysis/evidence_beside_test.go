@@ -389,6 +389,16 @@ var besideCases = []besideCase{
 		want:     []string{"collective-hang", "collective-mismatch", "gpu-hang", "rank-stalled"},
 	},
 	{
+		name:     "one answer of NCCL's RAS alone, a rank well behind",
+		evidence: map[string]string{"ras.txt": strings.Replace(behindInRAS(8, 6), "operation 5119", "operation 5101", 1)},
+		want:     []string{"rank-stalled", "unknown"}, root: "rank 6, node 10.9.0.2",
+	},
+	{
+		name:     "one answer of NCCL's RAS alone, a rank one behind",
+		evidence: map[string]string{"ras.txt": behindInRAS(8, 6)},
+		want:     []string{"unknown"},
+	},
+	{
 		name:     "an answer of NCCL's RAS of a larger job",
 		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3)},
 		evidence: map[string]string{"ras-1.txt": behindInRAS(16, 6), "ras-2.txt": behindInRAS(16, 6)},

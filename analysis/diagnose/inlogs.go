@@ -101,9 +101,29 @@ func (b *builder) lastWords(r *resolve.Rank) lastWords {
 	if b.words == nil {
 		w := lastWords{}
 		w.at, w.text, w.ok = b.s.Facts.LastWords(r, b.s.Graph.Start, b.reports(r))
+		w.ok = w.ok && !b.ofStart(w.at)
 		b.words = &w
 	}
 	return *b.words
+}
+
+// ofStart says that a line was printed before the first step of a job that went on to train: a rank that prints nothing in its steps was not
+// stopped there.
+func (b *builder) ofStart(at worker.At) bool {
+	f := b.s.Facts
+	if !f.Job.Training {
+		return false
+	}
+	if slices.ContainsFunc(f.Obs.Identities, func(x worker.Identity) bool { return x.File == at.File && x.Off == at.Off }) {
+		return true
+	}
+	first := resolve.Moment{}
+	for _, p := range f.Progress {
+		if p.Phase == worker.Training && p.T.Valid && (!first.Valid || p.T.T < first.T) {
+			first = p.T
+		}
+	}
+	return f.At(at).Before(first)
 }
 
 // reports are where the files of a rank begin to tell of the time-out, where no time of the wait is known.

@@ -133,6 +133,7 @@ type JobFacts struct {
 	StepsToCome                     int64      // how many steps it is to take, where a line or an argument states it; 0 unknown
 	Least                           int        // how many ranks there are at least, where WorldSize is not known; see least
 	LeastFrom                       string     // what proves it
+	Called                          int        // how many ranks call themselves by their number without a gap; 0 where none do
 	PerNode                         int
 	TP, CP, EP, DP, PP              int
 	Versions                        []incident.NameOf

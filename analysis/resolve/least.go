@@ -48,3 +48,7 @@ func (f *Facts) least() (ranks int, why string) {
 
 // AtLeast is how many ranks there are at the least: their number where it is known.
 func (j *JobFacts) AtLeast() int { return max(j.WorldSize, j.Least) }
+
+// Counted says that no rank is known to be missing from the count: it is stated, or all that call themselves by their number leave no gap and
+// no line proves more.
+func (j *JobFacts) Counted() bool { return j.WorldSize > 0 || j.Called > 0 && j.Called == j.Least }

@@ -34,7 +34,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 		notes = append(notes, in.Accounting.Warnings...)
 	}
 	f.Warnings = append(f.Warnings, notes...)
-	obs = mpiRanks(f.nccl(obs, in))
+	obs, f.Job.Called = rollCall(mpiRanks(f.nccl(obs, in)))
 	f.Obs = obs
 	f.account(ledger, chosen)
 	f.job(in)

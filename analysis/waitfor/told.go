@@ -53,7 +53,7 @@ func (g *Graph) gloo(f *resolve.Facts) bool {
 		}
 	}
 	n := len(g.Free)
-	if f.Job.WorldSize > 0 && len(g.Frontier) == 0 && g.Anonymous == 0 && n > 0 && (n == 1 || float64(n) <= silentShare*float64(n+len(waits)) && oneNode(f, g.Free)) && n < len(waits) {
+	if f.Job.Counted() && len(g.Frontier) == 0 && g.Anonymous == 0 && n > 0 && (n == 1 || float64(n) <= silentShare*float64(n+len(waits)) && oneNode(f, g.Free)) && n < len(waits) {
 		g.Shape, g.Root = Straggle, g.Free
 	} else if f.Job.WorldSize > 0 && len(waits) == f.Job.WorldSize {
 		g.Shape = AllWait

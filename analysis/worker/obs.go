@@ -407,6 +407,9 @@ type Identity struct {
 	At
 	Global, Local, World int
 	Host                 string
+	// Call is set where the line may also mean a local rank: the words in front of the number. Only beside the lines of the same words by
+	// all processes can it be told (resolve.rollCall).
+	Call string
 }
 
 // RunMark says that another run (requeue) or attempt (elastic restart) begins at this position of this file.

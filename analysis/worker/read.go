@@ -50,6 +50,7 @@ func handlers(known *knowledge.Catalogue) (list []handler, light []bool) {
 		syncHandlers(),
 		rankTimeHandlers(),
 		phaseHandlers(),
+		elapsedHandlers(),
 	)
 	list = slices.DeleteFunc(list, func(h handler) bool { return !known.Reads(h.name) })
 	light = make([]bool, len(list))

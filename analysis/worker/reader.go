@@ -49,6 +49,7 @@ type reader struct {
 	ignoredN     int             // of how many that were not read yet
 	launched     map[launcher]int64
 	phases       phases
+	elapsed      elapsed
 	detector     int64 // where the straggler detector's last report begins
 
 	stride   int64       // of the courses

@@ -18,6 +18,7 @@ func topologyHandlers() []handler {
 		{"lightning rank", []string{"GLOBAL_RANK: ", "LOCAL_RANK: "}, readLightning},
 		{"rank and world", []string{"world_size", "orld size", "World Size", "WORLD SIZE"}, readRankWorld},
 		{"rank and host", []string{"host=", "host: ", "hostname", "node="}, readRankHost},
+		{"roll call", []string{"rank: ", "Rank: ", " rank=", "Process index: "}, readRollCall},
 	}
 }
 
@@ -225,6 +226,26 @@ func readRankWorld(r *reader, rec *record) bool {
 	}
 	if n := bounded(string(world[1])); n > 1 && bounded(string(rank[1])) < n {
 		fact(r, rec, "world_size", strconv.Itoa(n))
+	}
+	return false
+}
+
+// calledRank finds the number of a line that begins by giving the writer's rank: Transformers' "Process rank: 3, device: cuda:1",
+// Accelerate's "Process index: 3", a script's "rank=3 pid=812".
+var calledRank = pattern.New(`(?i)^\W{0,3}((?:[a-z']+ ){0,3}(?:rank|process index)\W?\s?[:=]\s?)(\d{1,6})\b`)
+
+// others are words of lines that speak of another's rank, or of trouble.
+var others = pattern.New(`(?i)error|fail|peer|from|lost|missing|wait|timeout|timed|abort|exit|kill|dead|root|node.rank|machine`)
+
+// readRollCall reads the line by which each process of a job may give its number.
+func readRollCall(r *reader, rec *record) bool {
+	const maxPrint = 400
+	elsewhere := rec.Who.Global >= 0 || rec.Prefix.Severity == 'E' || rec.Prefix.Severity == 'F'
+	if elsewhere || len(rec.Text) > maxPrint || others.Match(rec.Msg) || ofAGroup.Match(rec.Msg) {
+		return false
+	}
+	if m := calledRank.FindSubmatch(rec.Msg); m != nil {
+		identify(r, Identity{At: rec.At, Global: bounded(string(m[2])), Local: line.Unknown, World: line.Unknown, Call: clip(m[1])})
 	}
 	return false
 }

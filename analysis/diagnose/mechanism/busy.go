@@ -48,7 +48,7 @@ func openWork(s *Scene) *resolve.Did {
 			open = nil
 			continue
 		}
-		if d.Kind != worker.DoingWork || d.Done || d.Rank != resolve.NoRank && g.Waits(d.Rank) {
+		if d.Kind != worker.DoingWork || d.Done && !g.ReportedAbove(d.Pos) || d.Rank != resolve.NoRank && g.Waits(d.Rank) {
 			continue
 		}
 		if id, ok := rankAtWork(d); d.Ran < least && (!ok || g.Waits(id) || g.ReportedAbove(d.Pos)) && !(!ok && begunMeanwhile(s, d)) {
@@ -159,7 +159,10 @@ func stillWorking(s *Scene) *Proposal {
 	p.Summary = fmt.Sprintf("%s was still working when %s gave up waiting for it: %s", who, plural(held, "process", "processes"), workName(d))
 	p.Why = "no step had run yet, and one process the rest were waiting for was still working when they gave up"
 	text := "this work had started, and no line reports that it finished"
-	if d.Ran > 0 {
+	switch {
+	case d.Done:
+		text = fmt.Sprintf("this work took %s and finished only after processes had given up", duration(float64(d.Ran)))
+	case d.Ran > 0:
 		text = fmt.Sprintf("this work had been running for %s and was not finished", duration(float64(d.Ran)))
 	}
 	p.For = append(p.For, finding(text, QuoteAt(d.At, nil)))

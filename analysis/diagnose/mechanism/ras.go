@@ -293,6 +293,48 @@ func rasLost(s *Scene) *Proposal {
 	return p
 }
 
+// rasOnce is a job of which one answer of RAS alone tells, with a few ranks behind. It may have caught a moment of a job that works: so it
+// leaves open whether anything is wrong.
+func rasOnce(s *Scene) *Proposal {
+	f := s.Facts
+	if len(f.Tails) > 0 || len(f.Handed.RAS) != 1 {
+		return nil
+	}
+	snap := f.Handed.RAS[0]
+	for i := range snap.Comms {
+		c := &snap.Comms[i]
+		behind, least, most, op, ok := c.Behind()
+		if !ok || most-least < fewBehind {
+			continue
+		}
+		p := &Proposal{Mechanism: knowledge.RankStalled, Class: Symptom, Rivals: []knowledge.Slug{knowledge.Unknown}, Base: 0.7}
+		nodes, named := map[string]bool{}, true
+		for i := range behind {
+			id, ok := f.RASRank(c, &behind[i])
+			named = named && ok
+			p.Ranks = appendNew(p.Ranks, id)
+			nodes[f.NCCL.Host(behind[i].Host)] = true
+		}
+		if !named {
+			p.Ranks = nil
+		}
+		p.Nodes = keysOf(nodes)
+		p.Scope = scopeOf(f, p.Ranks)
+		p.Summary = fmt.Sprintf("%s had launched %s %d while other ranks had launched up to %d", rasWords(f, c, behind), opWords(op), least, most)
+		p.Why = "one snapshot: a working job's counts differ for a moment, too"
+		p.For = append(p.For, finding(p.Summary, CountsEvidence(snap, c)...))
+		p.Needs = []incident.Need{needSecondRAS, needPySpy}
+		return p
+	}
+	return nil
+}
+
+// fewBehind is how many operations behind a rank may be in any job that works, as far as one look tells.
+const fewBehind = 2
+
+// needSecondRAS is asked for where one answer shows a rank behind.
+var needSecondRAS = incident.Need{What: "a second NCCL RAS answer, a minute later", Why: "a rank that is behind by the same counts is stuck; one that caught up is not", Command: "ncclras -v", Obtainable: perishing}
+
 func goneWords(gone []Gone) string {
 	d := gone[0]
 	text := fmt.Sprintf("process %d on %s", d.Pid, d.Host)

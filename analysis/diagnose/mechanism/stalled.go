@@ -32,7 +32,7 @@ func rankStalled(s *Scene) *Proposal {
 	case waitfor.Told:
 		return blockedUntold(s)
 	case waitfor.NoHang:
-		return first(unspoken, silentEnd)(s)
+		return first(unspoken, rasOnce, silentEnd)(s)
 	case waitfor.Pair:
 		return oneOfTwo(s)
 	case waitfor.Split:
@@ -114,6 +114,9 @@ func blockedUnseen(s *Scene) *Proposal {
 	p.Rivals = unseenRivals(s)
 	p.Base = 0.9
 	p.Summary = fmt.Sprintf("a collective hung in %s; can't tell which rank blocked it", groupList(g.Groups))
+	if text := wentAhead(s); text != "" {
+		p.Summary = text + "; can't tell which rank blocked them"
+	}
 	p.Why = unseenWhy(s)
 	p.For = waited(s, head(g.Groups, 3), nil)
 	if f.Job.WorldSize == 0 {
@@ -395,4 +398,41 @@ func atOdds(gr *resolve.Group) bool {
 		op[p.Work.Seq] = p.Work.Op
 	}
 	return false
+}
+
+// wentAhead says who waits further on than the rest of a group; "" where nobody does, or it is not known who. In a group without a name
+// both may be of two groups.
+func wentAhead(s *Scene) string {
+	g := s.Graph
+	if len(g.Groups) != 1 || g.Anonymous > 0 || g.Groups[0].P2P {
+		return ""
+	}
+	var low, high *resolve.Pending
+	var behind, ahead []int
+	for _, p := range g.First(g.Groups[0]) {
+		if p.Work.Seq < 0 {
+			return ""
+		}
+		if low == nil || p.Work.Seq < low.Work.Seq {
+			low = p
+		}
+	}
+	for _, p := range g.First(g.Groups[0]) {
+		switch {
+		case p.Work.Seq == low.Work.Seq && p.Work.Op == low.Work.Op:
+			behind = appendNew(behind, p.Rank.ID)
+		case p.Work.Seq > low.Work.Seq && (high == nil || p.Work.Seq == high.Work.Seq && p.Work.Op == high.Work.Op):
+			high, ahead = p, appendNew(ahead, p.Rank.ID)
+		default:
+			return ""
+		}
+	}
+	if high == nil || len(ahead) >= len(behind) {
+		return ""
+	}
+	text := fmt.Sprintf("%s waited in %s #%d, %s in %s #%d, %d ahead", rankWords(behind), low.Work.Op, low.Work.Seq, rankWords(ahead), high.Work.Op, high.Work.Seq, high.Work.Seq-low.Work.Seq)
+	if g.Groups[0].Unnamed {
+		text += " if they are in one group"
+	}
+	return text
 }

@@ -39,12 +39,20 @@ func unsoundBefore(f *resolve.Facts, end *resolve.End) *novel.Line {
 // asked are words of processes that tell of the signal they got, in lower case.
 var asked = []string{"sigterm", "signal", "sigint", "sighup", "interrupt", "143"}
 
-// sender is a line that stands out where a job got a signal from outside, and may say from whom; nil where none does.
+// sender is a line that stands out where a job got a signal from outside, and may say from whom; nil where none does. What stands below
+// a failure in its file tells of that.
 func sender(f *resolve.Facts) *novel.Line {
+	t := troubles{}
+	for _, fl := range f.Failures {
+		if fl.Role != knowledge.InfoRole && fl.Role != knowledge.NoiseRole && !fl.Mechanism.Is(knowledge.BySomebody) {
+			t.note(fl.At.Pos)
+		}
+	}
 	for i := range f.Standing {
 		l := &f.Standing[i]
 		text := strings.ToLower(l.Text)
 		switch {
+		case t.precede(f, l, resolve.Moment{}):
 		case l.Known.Meaning != "", slices.ContainsFunc(asked, func(w string) bool { return strings.Contains(text, w) }):
 		case l.Stands(), l.Suspect() && l.Stop == nil:
 			return l

@@ -67,7 +67,44 @@ func peerLost(s *Scene) *Proposal {
 	if p.takes(c, unknown); c == nil {
 		p.Needs = append(p.Needs, needPeer)
 	}
+	if len(p.Ranks)+len(p.Nodes) == 0 {
+		p.leftAlone(s.Facts, fls)
+	}
 	return p
+}
+
+// leftAlone names the one rank of a job whose ranks are counted that does not report losing a peer, as all others do: it is whom they lost.
+// One whose launcher says that it ended a process may have been ended before it could report.
+func (p *Proposal) leftAlone(f *resolve.Facts, fls []*resolve.Failure) {
+	const few = 2 // reports prove nothing of who is left
+	reported := map[int]bool{}
+	for _, fl := range fls {
+		if fl.Rank == resolve.NoRank {
+			return
+		}
+		reported[fl.Rank] = true
+	}
+	if len(reported) <= few || !f.Job.Counted() || len(reported) != f.Job.AtLeast()-1 {
+		return
+	}
+	i := slices.IndexFunc(f.Ranks, func(r *resolve.Rank) bool { return !reported[r.ID] })
+	if i < 0 || f.Ranks[i].Lines == 0 || f.Coverage.CutRanks[f.Ranks[i].ID] {
+		return
+	}
+	r := f.Ranks[i]
+	if slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool { return endsProcess(fl) && slices.Contains(r.Files, fl.At.File) }) {
+		return
+	}
+	p.Ranks, p.Nodes, p.Scope = []int{r.ID}, nodesOf(f, []int{r.ID}), "rank"
+	p.Summary = fmt.Sprintf("%s left first: all %d other ranks lost their connection to a peer; these logs don't show why it left", where(f, p.Ranks), len(reported))
+	if at, ok := LastLine(r); ok {
+		p.For = append(p.For, finding(fmt.Sprintf("%s reports no lost connection; this is its last line", r.Describe()), at))
+	}
+}
+
+// endsProcess says that a launcher tells of a process that it ends because of another's failure.
+func endsProcess(fl *resolve.Failure) bool {
+	return fl.Role == knowledge.ConsequenceRole && slices.ContainsFunc(fl.Entry().Names, func(n knowledge.Name) bool { return n.Kind == knowledge.AsPID && n.Whose == knowledge.Mentioned })
 }
 
 func waitedOnly(fls []*resolve.Failure) bool {
