@@ -244,6 +244,9 @@ func readRollCall(r *reader, rec *record) bool {
 	if elsewhere || len(rec.Text) > maxPrint || others.Match(rec.Msg) || ofAGroup.Match(rec.Msg) {
 		return false
 	}
+	if n := len(r.obs.Identities); n > 0 && r.obs.Identities[n-1].Off == rec.Off {
+		return false // the line says more, and was read
+	}
 	if m := calledRank.FindSubmatch(rec.Msg); m != nil {
 		identify(r, Identity{At: rec.At, Global: bounded(string(m[2])), Local: line.Unknown, World: line.Unknown, Call: clip(m[1])})
 	}

@@ -1,7 +1,10 @@
 package stacks
 
 import (
+	"slices"
 	"strings"
+
+	"faultline/pattern"
 )
 
 // Place is a kind of place where a process can stand.
@@ -223,6 +226,9 @@ func placeOf(frames []Frame) (place Place, op string, named int) {
 			}
 			break
 		}
+		if best > weak && exchanges(&frames[i]) {
+			best, place, op, named = weak, Collective, operation(frames[i].Func), i
+		}
 		if best == strong {
 			return place, op, named
 		}
@@ -233,10 +239,19 @@ func placeOf(frames []Frame) (place Place, op string, named int) {
 	return place, op, named
 }
 
+// exchange is what functions of any framework are called that have ranks exchange data.
+var exchange = pattern.New(`^_*(?:\w+_)?(?:all_?gather|all_?reduce|reduce_?scatter|all_?to_?all|broadcast|barrier|reduce_and_partition|reduce_\w*grad)`)
+
+// exchanges says that a frame is such a function of a library: where no call of the communication itself is seen below it, that is where a
+// process stands.
+func exchanges(f *Frame) bool {
+	return !f.Native && !f.Kernel && exchange.Match([]byte(f.Func)) && slices.ContainsFunc(libraries, func(l string) bool { return inPath(f.File, l) })
+}
+
 // operation is a call's name as people know it.
 func operation(fn string) string {
 	fn, _, _ = strings.Cut(fn, "(")
-	return strings.TrimPrefix(fn, "_")
+	return strings.TrimLeft(fn, "_")
 }
 
 // libraries are parts of paths that are not the job's own code.

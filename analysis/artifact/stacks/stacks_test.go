@@ -374,6 +374,10 @@ func TestTheInnermostFrameThatTellsCounts(t *testing.T) {
 		{"the barrier of a save waits for others", []Frame{{Func: "barrier", File: "torch/distributed/distributed_c10d.py"}, {Func: "save_checkpoint", File: "train.py"}}, Collective},
 		{"bytes of a save", []Frame{{Func: "write", File: "fsspec/spec.py"}, {Func: "save_checkpoint", File: "train.py"}}, Checkpoint},
 		{"running what was compiled is no compiling", []Frame{{Func: "_fn", File: "torch/_dynamo/eval_frame.py"}, {Func: "step", File: "train.py"}}, User},
+		{"a framework's own gathering of parameters", []Frame{{Func: "all_gather_coalesced", File: "deepspeed/runtime/zero/partition_parameters.py"}, {Func: "_call_impl", File: "torch/nn/modules/module.py"}}, Collective},
+		{"a framework's reduction of gradients", []Frame{{Func: "partition_grads", File: "deepspeed/runtime/zero/stage3.py"}, {Func: "__reduce_and_partition_ipg_grads", File: "deepspeed/runtime/zero/stage3.py"}}, Collective},
+		{"the loader below a gathering", []Frame{{Func: "_try_get_data", File: "torch/utils/data/dataloader.py"}, {Func: "broadcast_batch", File: "megatron/core/utils.py"}}, Loader},
+		{"a function of the job's own that is named alike", []Frame{{Func: "all_gather_names", File: "train.py"}}, User},
 		{"a file that is only named alike", []Frame{{Func: "save", File: "mytorch/serialization.py"}}, User},
 	} {
 		if place, _, _ := placeOf(c.frames); place != c.place {
