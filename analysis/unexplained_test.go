@@ -80,3 +80,24 @@ func TestAnErrorThatNobodyKnowsLeavesAWaitOpen(t *testing.T) {
 		}
 	}
 }
+
+// The title of DDP's error is glued to another's, and its list of parameters still tells what it is about.
+func TestParametersBelowAGluedTitle(t *testing.T) {
+	text := "untimeError: RuntimeErrorExpected to have finished reduction in the prior iteration before starting a new one. This error indicates that your module has parameters that were not used in producing loss.\n" +
+		"making sure all `forward` function outputs participate in calculating loss.\nParameter indices which did not receive grad for rank 2: 362 363 364 401\n"
+	v := diagnosed(t, Input{Sources: written(t, map[string]string{"train.log": text}, "")}).Verdict
+	if v.Mechanism != "exception" || !strings.Contains(v.Summary, "362, 363, 364, … (4 in all) got no gradient") {
+		t.Errorf("%s: %s", v.Mechanism, v.Summary)
+	}
+}
+
+// A log in which nothing stands out is not left without a line: its last progress is where the rest has to be looked for. It accuses nobody.
+func TestTheLastProgressIsShownWhereNothingStandsOut(t *testing.T) {
+	bar := func(n int) string {
+		return fmt.Sprintf("Epoch 0:   3%%|▎         | %d/20101 [2:12:19<76:15:08, 14.05s/it, loss=nan, reduced_train_loss=3.910, gradient_norm=1.010], ", n)
+	}
+	r := diagnosed(t, Input{Sources: written(t, map[string]string{"log-rank0.log": bar(565) + bar(566) + bar(567) + "Epoch 0:   3%|▎         | 567/20101 [2:12:45<76:14:00, 14.05s/it, loss=nan, reduced_tra"}, "")})
+	if r.Verdict.Mechanism != "unknown" || len(r.Standouts) != 1 || r.Standouts[0].Severity != "calm" || strings.Contains(r.Verdict.Summary, "suspicious") {
+		t.Errorf("%s: %s, shown is %s", r.Verdict.Mechanism, r.Verdict.Summary, standoutsOf(r))
+	}
+}

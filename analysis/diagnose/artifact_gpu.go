@@ -108,6 +108,9 @@ func gpuArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 	a.Findings = slices.Concat(found[:]...)
 	if s := f.GPUStates[0]; len(a.Findings) == 0 && len(s.State.GPUs) > 0 {
 		text := fmt.Sprintf("%s: no errors, slowdowns or pending repairs on %d GPUs, as far as this output shows", orFile(s), len(s.State.GPUs))
+		if n := linksOn(s); n > 0 {
+			text = fmt.Sprintf("%s: all %d NVLinks listed for %d GPUs are active", orFile(s), n, len(s.State.GPUs))
+		}
 		a.Findings = append(a.Findings, gpuFinding(s, text, []gpustate.Place{s.State.GPUs[0].Place}))
 	}
 	return a, true
@@ -157,6 +160,20 @@ func pcieWords(g *gpustate.GPU) (string, []gpustate.Place) {
 		return fmt.Sprintf("its PCIe link runs at Gen %d of %d under load", now.N, most.N), []gpustate.Place{now.Place, most.Place}
 	}
 	return "", nil
+}
+
+// linksOn counts the NVLinks that a list of them has, all active; 0 where it lists none, or one that is not.
+func linksOn(s *resolve.GPUState) (n int64) {
+	for i := range s.State.GPUs {
+		g := &s.State.GPUs[i]
+		if off := g.Of(gpustate.NVLinkOff); off != nil && off.N > 0 {
+			return 0
+		}
+		if on := g.Of(gpustate.NVLinkOn); on != nil {
+			n += on.N
+		}
+	}
+	return n
 }
 
 // fewerOff says that a GPU has inactive NVLinks where most beside it have none.

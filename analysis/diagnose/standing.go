@@ -56,10 +56,37 @@ func (b *builder) standouts() {
 	if s := b.s.Facts.Standing; len(b.r.Standouts) == 0 && len(s) > 0 && len(b.s.Facts.Tails) == 0 && v.Mechanism == unknown {
 		b.r.Standouts = append(b.r.Standouts, standout(&s[0])) // of evidence alone one line is better than none
 	}
-	if len(b.r.Standouts) == 0 || v.Mechanism != unknown || v.Ending != "" {
+	if v.Mechanism != unknown || v.Ending != "" {
+		return
+	}
+	if len(b.r.Standouts) == 0 {
+		if last := b.lastLine(); last != nil {
+			b.r.Standouts = append(b.r.Standouts, *last)
+		}
 		return
 	}
 	v.Summary, v.Why = "no known failure matches; most suspicious: "+b.r.Standouts[0].Statement, "lines are ranked by how unusual they are, not by what they mean"
+}
+
+// lastLine is the last that the logs tell, where nothing in them stands out: from there on a reader has to look for the rest.
+func (b *builder) lastLine() *incident.Standout {
+	f := b.s.Facts
+	out := &incident.Standout{Severity: severity.Calm.String(), Score: 15, N: 1, Files: 1}
+	why := "the last line; nothing in these logs stands out"
+	if n := len(f.Progress); n > 0 {
+		why = "the last progress line; nothing in these logs stands out"
+		out.Evidence = []incident.Evidence{mechanism.QuoteAt(f.Progress[n-1].At, nil)}
+	}
+	for i := 0; i < len(f.Tails) && out.Evidence == nil; i++ {
+		if last := f.Tails[i].Last; last.Len > 0 {
+			out.Evidence = []incident.Evidence{mechanism.QuoteAt(last, nil)}
+		}
+	}
+	if out.Evidence == nil {
+		return nil
+	}
+	out.Reasons = []incident.Reason{{Part: "position", Points: out.Score, Text: why}}
+	return out
 }
 
 // rootless says that a failure is proven, and that nobody is named who began it.

@@ -188,12 +188,23 @@ func phrase(low, line []byte) Sign {
 			continue
 		}
 		for _, p := range ix.by[h] {
-			if p.Level > best.Level && bytes.HasPrefix(low[i:], p.text) && bounded(low, i, i+len(p.text)) {
+			if p.Level > best.Level && bytes.HasPrefix(low[i:], p.text) && bounded(low, i, i+len(p.text)) && !denied(low[:i]) {
 				best = Sign{Level: p.Level, Why: p.why(line[i : i+len(p.text)]), At: i, Len: len(p.text), English: p.of}
 			}
 		}
 	}
 	return best
+}
+
+// denied says that the word before a phrase takes it back: "no fatal error", "non-fatal error".
+func denied(before []byte) bool {
+	before = bytes.TrimRight(before, " -")
+	i := len(before)
+	for i > 0 && wordByte(before[i-1]) {
+		i--
+	}
+	word := string(before[i:])
+	return word == "no" || word == "non" || word == "without"
 }
 
 func key(b []byte) uint32 {

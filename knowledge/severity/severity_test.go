@@ -21,6 +21,7 @@ func TestHowBadALineSounds(t *testing.T) {
 		"Segmentation fault (core dumped)": Crash, "段错误 (核心已转储)": Crash, "Permission non accordée": Failed, "aucun espace disponible sur le périphérique": Failed,
 		"Auf dem Gerät ist kein Speicherplatz mehr verfügbar": Failed, "Violación de segmento": Crash, "入力/出力エラーです": Failed, "Ошибка ввода/вывода": Failed,
 		"/site-packages/x.py:1: UserWarning: odd": Warning, "panic: torn": Crash, "ERROR:root:wandb: Network error (ReadTimeout), entering retry loop.": Warning, "read failed, falling back to sequential reads": Warning, "no progress for 1800 s": Failed, "error: 13: Permission denied": Failed,
+		"detected a non-fatal error on port 3": Failed, "no fatal error so far": Failed, "a fatal error on port 3": Crash,
 		"upload answered, status code 200": Calm, "HTTP status code: 204": Calm, "status code 302 from the tracker": Calm, "status code 503": Failed, "status code 1": Failed,
 		"error: no device of that name": Failed, "error: on lane 3 of the mux": Failed, "fatal: no lanes left": Crash, "error: no": Calm, "error: none, failed: no": Calm, "errors: no failures": Calm,
 	} {

@@ -49,6 +49,7 @@ const (
 	Heat      Key = "temperature in degrees"
 	Clock     Key = "clock of the SMs in MHz"
 	Used      Key = "memory used in MiB"
+	NVLinkOn  Key = "NVLinks that are active"
 	NVLinkOff Key = "NVLinks that are inactive"
 	Relinked  Key = "NVLinks that had to be trained again"
 	Width     Key = "lanes of PCIe in use"

@@ -266,13 +266,14 @@ func TestPCIeOfTheOtherForms(t *testing.T) {
 }
 
 func TestNVLink(t *testing.T) {
-	s := read(t, "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-abcdefab-cdef-abdc-abcd-abababababab)\n\t Link 0: Replay Errors: 7\n\t Link 0: Recovery Errors: 2\n\t Link 0: CRC Errors: 0\n\n\t Link 1: Replay Errors: 1\n\t Link 1: Recovery Errors: 0\nGPU 1: NVIDIA H100 80GB HBM3 (UUID: GPU-abcdefab-cdef-abdc-abcd-abababababac)\n\t Link 0: <inactive>\n\t Link 1: 26.562 GB/s\n")
+	s := read(t, "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-abcdefab-cdef-abdc-abcd-abababababab)\n\t Link 0: Replay Errors: 7\n\t Link 0: Recovery Errors: 2\n\t Link 0: CRC Errors: 0\n\n\t Link 1: Replay Errors: 1\n\t Link 1: Recovery Errors: 0\nGPU 1: NVIDIA H100 80GB HBM3 (UUID: GPU-abcdefab-cdef-abdc-abcd-abababababac)\n\t Link 0: <inactive>\n\t Link 1: 26.562 GB/s\n\t Link 2: 25 GB/s\n")
 	if len(s.GPUs) != 2 {
 		t.Fatalf("%+v", s)
 	}
 	value(t, &s.GPUs[0], NVLink, 8)
 	value(t, &s.GPUs[0], Relinked, 2)
 	value(t, &s.GPUs[1], NVLinkOff, 1)
+	value(t, &s.GPUs[1], NVLinkOn, 2)
 }
 
 const diagText = `{

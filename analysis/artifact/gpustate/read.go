@@ -344,6 +344,7 @@ func (r *reader) table(s string, p Place) {
 
 var (
 	linkErrors = pattern.New(`^Link (\d{1,3}): (Replay|Recovery|CRC) Errors: (\d{1,15})$`)
+	linkOn     = pattern.New(`^Link (\d{1,3}): [\d.]{1,9} GB/s$`)
 	linkOff    = pattern.New(`^Link (\d{1,3}): <inactive>$`)
 )
 
@@ -361,6 +362,8 @@ func (r *reader) nvlink(s string, p Place) {
 		r.row.sum(k, n, p)
 	} else if linkOff.MatchString(s) {
 		r.row.sum(NVLinkOff, 1, p)
+	} else if linkOn.MatchString(s) {
+		r.row.sum(NVLinkOn, 1, p)
 	}
 }
 

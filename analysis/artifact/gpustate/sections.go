@@ -82,7 +82,7 @@ func (r *reader) query(raw string, p Place) {
 
 // sum adds to a count that a tool states in parts; of yes and no the worse counts.
 func (g *GPU) sum(k Key, n int64, p Place) {
-	if k != Volatile && k != Aggregate && k != NVLink && k != Relinked && k != NVLinkOff {
+	if k != Volatile && k != Aggregate && k != NVLink && k != Relinked && k != NVLinkOff && k != NVLinkOn {
 		g.add(k, n, p)
 		return
 	}

@@ -2,6 +2,7 @@ package mechanism
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -190,6 +191,11 @@ func Explained(s *Scene) *Proposal {
 			p.Nodes = []string{l.Node}
 		}
 		p.For = append(p.For, finding(e.Title, QuoteAt(StandingAt(l), nil)))
+		if sets := parameterSets(f, worker.NoGrad); len(sets) > 0 && strings.Contains(l.Text, litUnfinished) {
+			p.Summary = fmt.Sprintf("%s: %s got no gradient in the previous step, and DDP is waiting for them", sets[0].who(), sets[0].parameters(3))
+			p.For = append(parameterFindings(s, worker.NoGrad, sets), p.For...)
+			p.Now = reducerAdvice(litUnfinished, false)
+		}
 		return p
 	}
 	return nil
