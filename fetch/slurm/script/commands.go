@@ -98,9 +98,8 @@ func (in *reader) emit(s *state, target string, kind Kind, tree bool, by string)
 	if kind == Written {
 		full = s.mounted(full)
 	}
-	does := map[string]string{"srun": " writes to ", "the script": " writes to ", "tee": " writes to ", "NCCL_DEBUG_FILE": " names "}[by]
-	if does != "" && isOutside([]rune(full)[0]) {
-		in.unknown(by + does + in.plain(full) + ", and " + in.names[[]rune(full)[0]] + " comes from outside the script")
+	if first := []rune(full)[0]; isOutside(first) {
+		in.unknown(by + " writes to " + in.plain(full) + ", and " + in.names[first] + " comes from outside the script")
 	}
 	pattern, outside := in.toPattern(full, kind)
 	o := Output{Pattern: pattern, Kind: kind, Tree: tree, By: by, Maybe: s.maybe, Srun: s.srun, Nodes: s.nodes, Tasks: s.tasks, Outside: outside}
@@ -124,27 +123,29 @@ var passing = set("command env conda")
 
 // redirections notes where a statement's output goes.
 func (in *reader) redirections(s *state, stmt *syntax.Stmt) {
+	if len(stmt.Redirs) == 0 {
+		return
+	}
 	name := ""
 	if call, ok := stmt.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 {
 		name = path.Base(in.one(s, call.Args[0])[0])
-		if wrappers[name] && slices.ContainsFunc(call.Args[1:], func(w *syntax.Word) bool { return slices.Contains([]string{"run", "exec"}, w.Lit()) }) {
-			name = "" // conda run
-		}
 	}
+	data := !s.fed && stmt.Cmd != nil && !in.speaks(s, stmt)
 	for _, r := range stmt.Redirs {
 		switch r.Op {
 		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.DplOut:
 		default:
 			continue
 		}
-		for _, target := range in.one(s, r.Word) {
+		targets := in.one(s, r.Word)
+		for _, target := range targets {
 			digits := strings.Trim(target, "0123456789-") == ""
 			switch {
 			case digits || target == "/dev/fd/63":
 			case prints[name] && in.script(s, stmt, in.resolve(s, target), r.Op == syntax.AppOut):
-			case !quiet[name] || LogName(target):
+			case !data || LogName(target):
 				wr := s
-				if quiet[name] {
+				if data || len(targets) > 1 {
 					wr = s.clone()
 					wr.maybe = true
 				}
@@ -161,7 +162,11 @@ func LogName(target string) bool {
 
 // run follows one command.
 func (in *reader) run(s *state, argv []string, stdin input) {
-	if in.steps++; in.steps > mostSteps || s.depth > mostDepth || len(argv) == 0 {
+	if len(argv) == 0 || !in.step() {
+		return
+	}
+	if s.depth > mostDepth {
+		in.unknown("the script runs " + in.plain(argv[0]) + " deeper within other scripts than I follow")
 		return
 	}
 	if f, ok := s.funcs[argv[0]]; ok {
@@ -181,7 +186,11 @@ func (in *reader) run(s *state, argv []string, stdin input) {
 	case "exit", "return":
 		s.over = true
 	case "shift":
-		s.args = s.args[min(len(s.args), 1):]
+		n := 1
+		if len(argv) > 1 {
+			n = number(argv[1])
+		}
+		s.args = s.args[min(len(s.args), n):]
 	case "set":
 		if i := slices.Index(argv, "--"); i >= 0 {
 			s.args = argv[i+1:]
@@ -228,12 +237,29 @@ func (in *reader) run(s *state, argv []string, stdin input) {
 		}
 	case "bash", "sh", "zsh", "dash", "ksh":
 		in.shell(s, argv, stdin)
-	case "sbatch", "salloc", "ssh", "pdsh", "clush", "scp", "rsync": // another job's, or another machine's
+	case "ssh", "pdsh", "clush":
+		in.remote(s, argv[1:])
+	case "sbatch", "salloc", "scp", "rsync": // another job's, or no program that logs
 	default:
+		if program := []rune(name)[0]; isOutside(program) && !s.stated && !strings.Contains(in.names[program], "/") {
+			in.unknown("the script runs " + in.plain(argv[0]) + ", and " + in.names[program] + " comes from outside the script")
+		}
 		in.process(s, name, argv, stdin)
 	}
 	if name == "exec" && len(argv) > 1 {
 		s.over = true
+	}
+}
+
+// remote follows the command that ssh and its like run on another node: it starts in the user's home, and with nothing exported.
+func (in *reader) remote(s *state, argv []string) {
+	far := s.child()
+	far.vars, far.dir, far.step = map[string]value{}, in.homeOf(s), true
+	for i, w := range argv {
+		if strings.ContainsAny(w, " ;>") || runs(path.Base(w)) || strings.HasSuffix(w, ".sh") {
+			in.nested(far, strings.Join(argv[i:], " "))
+			return
+		}
 	}
 }
 

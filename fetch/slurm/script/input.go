@@ -172,3 +172,33 @@ func fields(line, by string, n int) []string {
 	}
 	return append(out, line)
 }
+
+// speaks says that a statement runs a program whose output is a log and not data.
+func (in *reader) speaks(s *state, stmt *syntax.Stmt) bool {
+	switch x := stmt.Cmd.(type) {
+	case *syntax.CallExpr:
+		if len(x.Args) == 0 {
+			return false
+		}
+		name := in.one(s, x.Args[0])[0]
+		if f, ok := s.funcs[name]; ok && !in.asked[name] {
+			in.asked[name] = true
+			defer delete(in.asked, name)
+			return in.speaks(s, f.body)
+		}
+		name = path.Base(name)
+		runsAnother := wrappers[name] && slices.ContainsFunc(x.Args[1:], func(w *syntax.Word) bool { return slices.Contains([]string{"run", "exec"}, w.Lit()) })
+		return !quiet[name] || runsAnother // conda run
+	case *syntax.BinaryCmd:
+		return in.speaks(s, x.X) || in.speaks(s, x.Y)
+	case *syntax.Block:
+		return in.anySpeaks(s, x.Stmts)
+	case *syntax.Subshell:
+		return in.anySpeaks(s, x.Stmts)
+	}
+	return true
+}
+
+func (in *reader) anySpeaks(s *state, list []*syntax.Stmt) bool {
+	return slices.ContainsFunc(list, func(stmt *syntax.Stmt) bool { return in.speaks(s, stmt) })
+}

@@ -18,16 +18,51 @@ func (in *reader) process(s *state, name string, argv []string, stdin input) {
 		i := s.inner(argv)
 		s = in.launching(s, name, argv[:i])
 		in.arguments(s, name, argv[1:i])
-		if i < len(argv) && (!quiet[name] || passing[name]) {
+		switch {
+		case i < len(argv) && (!quiet[name] || passing[name]):
 			in.assigned(s, argv[1:i])
 			in.run(s, argv[i:], stdin)
+		case !quiet[name]:
+			in.texts(s, argv[1:])
 		}
 		return
 	}
 	in.arguments(s, name, argv[1:])
+	if !quiet[name] {
+		in.texts(s, argv[1:])
+	}
 	if strings.Contains(argv[0], "/") || strings.HasSuffix(argv[0], ".sh") {
 		in.launched(s, argv)
 	}
+}
+
+// texts follows arguments that are commands in a text of their own, told by where they send output: of tmux, screen, parallel.
+func (in *reader) texts(s *state, argv []string) {
+	for _, w := range argv {
+		if strings.Contains(w, " ") && strings.Contains(w, ">") && sendsOutput(w) {
+			c := s.child()
+			c.maybe = true
+			in.nested(c, w)
+		}
+	}
+}
+
+// sendsOutput says that a text is a command whose output goes to a file that is called as a log.
+func sendsOutput(text string) bool {
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		return false
+	}
+	for n := range syntax.Preorder(f) {
+		if r, ok := n.(*syntax.Redirect); ok && r.Word != nil && r.Hdoc == nil {
+			if parts := r.Word.Parts; len(parts) > 0 {
+				if l, ok := parts[len(parts)-1].(*syntax.Lit); ok && LogName(l.Value) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // inner is where the program stands that another one runs, its length where none is known: options, and the word exec of

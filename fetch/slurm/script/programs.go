@@ -59,16 +59,23 @@ func (in *reader) arguments(s *state, name string, argv []string) {
 	maybe := s.clone()
 	maybe.maybe = true // the program may do anything with them
 	for i, w := range argv {
-		opt, value, has := strings.Cut(strings.TrimLeft(w, "-+"), "=")
-		if !has && i+1 < len(argv) && strings.HasPrefix(w, "-") && !strings.HasPrefix(argv[i+1], "-") {
-			value = argv[i+1]
-		}
-		if value == "none" || in.vague(s, value) {
+		if strings.HasPrefix(w, "-") && strings.Contains(w, " ") { // options of another program, in one argument
+			in.arguments(s, name, strings.Fields(w))
 			continue
 		}
+		opt, value, has := strings.Cut(strings.TrimLeft(w, "-+"), "=")
+		option := strings.HasPrefix(w, "-") || strings.ToUpper(w) == w // OUTPUT_DIR of Detectron
+		if !has && i+1 < len(argv) && option && !strings.HasPrefix(argv[i+1], "-") {
+			value = argv[i+1]
+		}
 		by := in.plain(path.Base(name) + " " + strings.TrimSuffix(w, "="+value))
-		if file, tree := logOption(strings.ReplaceAll(opt, "-", "_"), value); file || tree {
+		file, tree := logOption(strings.ReplaceAll(strings.ToLower(opt), "-", "_"), value)
+		switch {
+		case !file && !tree || value == "none":
+		case !in.vague(s, value):
 			in.emit(maybe, value, Written, tree, by)
+		case open(value):
+			in.unknown(by + " is " + in.plain(value) + ", which comes from outside the script")
 		}
 	}
 }
@@ -81,6 +88,9 @@ func logOption(opt, value string) (file, tree bool) {
 	}
 	place := treeOption.MatchString(last) || last == "log" && strings.Contains(value, "/")
 	file = place && LogName(value)
+	if data := last == "output_filename" && path.Ext(value) != "" && !file; data {
+		return false, false
+	}
 	return file, !file && (place || whole[opt])
 }
 

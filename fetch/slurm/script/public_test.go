@@ -50,7 +50,7 @@ func TestShapesOfPublicScripts(t *testing.T) {
 		{where: "diegoandradecanosa/Cesga2023Courses pytorch_dist/ray/000/raymaster.sh", script: "source $STORE/a\nsrun --nodes=1 --ntasks=1 -w \"$1\" ray start --head --port=$3 --block &", args: []string{"a", "b", "c"}},
 		{where: "agents-x-project/PyVision-RL verl_agents/slurm_scripts/ray_worker_start.sh", script: "RAYLOG=\"/tmp/r\"\nray start --address \"h:1\" --temp-dir=$RAYLOG --block\nsleep infinity"},
 		{where: "ULHPC/tutorials deep_learning/scalable/scripts/imagenet_resnet.sh", script: "#SBATCH -o logs/%x-%j.out\n##SBATCH --reservation=h\n. scripts/setup.sh\nc=configs/i.yaml\nsrun -l python t.py $c --distributed", out: "logs/%x-%j.out"},
-		{where: "eracah/slot-contrastive-networks launch_scripts/mila_cluster.sl", script: "#SBATCH -o /n/slurm-%j.out  # Write\n#SBATCH -e /n/slurm-%j.out\npython -m s.train $@ --run-dir $SLURM_TMPDIR\ncp -r  $SLURM_TMPDIR/wandb/* /n", out: "/n/slurm-%j.out"},
+		{where: "eracah/slot-contrastive-networks launch_scripts/mila_cluster.sl", script: "#SBATCH -o /n/slurm-%j.out  # Write\n#SBATCH -e /n/slurm-%j.out\npython -m s.train $@ --run-dir $SLURM_TMPDIR\ncp -r  $SLURM_TMPDIR/wandb/* /n", out: "/n/slurm-%j.out", unknown: 1},
 		{where: "pbelevich/fair_seq_fsdp_slurm fairseq_fsdp_sbatch.sh", script: "#SBATCH --open-mode=append\n#SBATCH--time=24:00:00\nsrun --label fairseq_fsdp.sh", unknown: 1},
 		{where: "a 2> and a 1> by number (repository not told)", script: "id=$SLURM_JOB_ID\nd=results/logs\nscontrol write batch_script ${id} ${d}/a.sh\nidx=0; export C=$idx; stdbuf -oL python -u r.py 2>${d}/slurm-${id}_$idx.err 1>${d}/slurm-${id}_$idx.out --outfile=x",
 			want: []string{">/w/results/logs/slurm-%j_0.err", ">/w/results/logs/slurm-%j_0.out"}},

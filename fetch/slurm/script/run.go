@@ -15,6 +15,7 @@ type reader struct {
 	reading *Reading
 	files   map[string]string // that the script itself writes, to run them
 	names   map[rune]string   // of what comes from outside
+	asked   map[string]bool   // functions whose output is being judged: one may call itself
 	steps   int
 	sruns   int
 	emitted map[string]bool // keys of what a variant of a command writes, nil = none is followed
@@ -60,9 +61,22 @@ func lineOf(err error) uint {
 }
 
 func (in *reader) unknown(text string) {
-	if len(in.reading.Unknown) < mostUnknown && !slices.Contains(in.reading.Unknown, text) {
+	switch n := len(in.reading.Unknown); {
+	case n > mostUnknown || slices.Contains(in.reading.Unknown, text):
+	case n == mostUnknown:
+		in.reading.Unknown = append(in.reading.Unknown, "the script leaves more open than these "+strconv.Itoa(mostUnknown)+" parts")
+	default:
 		in.reading.Unknown = append(in.reading.Unknown, text)
 	}
+}
+
+// step counts a statement, and says where a script is too long to be followed to its end.
+func (in *reader) step() bool {
+	if in.steps++; in.steps <= mostSteps {
+		return true
+	}
+	in.unknown("the script has too many statements to follow all of them")
+	return false
 }
 
 func (in *reader) stmts(s *state, list []*syntax.Stmt) {
@@ -72,7 +86,7 @@ func (in *reader) stmts(s *state, list []*syntax.Stmt) {
 }
 
 func (in *reader) stmt(s *state, stmt *syntax.Stmt) {
-	if in.steps++; in.steps > mostSteps || s.over || stmt == nil {
+	if s.over || stmt == nil || !in.step() {
 		return
 	}
 	in.redirections(s, stmt)
@@ -92,8 +106,10 @@ func (in *reader) stmt(s *state, stmt *syntax.Stmt) {
 		in.ifClause(s, x)
 	case *syntax.WhileClause:
 		s.stdin = input{} // of which each turn reads a part
-		in.stmts(s, x.Cond)
-		in.turns(s, x.Do, x.Until || !always(x.Cond))
+		if !in.counted(s, x) {
+			in.stmts(s, x.Cond)
+			in.turns(s, x.Do, x.Until || !always(x.Cond))
+		}
 	case *syntax.ForClause:
 		in.forClause(s, x)
 	case *syntax.CaseClause:
@@ -144,7 +160,7 @@ func (in *reader) binary(s *state, x *syntax.BinaryCmd) {
 	default: // a pipe
 		in.stmt(s.clone(), x.X)
 		to := s.clone()
-		to.stdin = input{}
+		to.stdin, to.fed = input{}, s.fed || in.speaks(s, x.X)
 		if call, ok := x.X.Cmd.(*syntax.CallExpr); ok {
 			to.stdin = in.piped(s, call, x.X.Redirs)
 		}
@@ -242,14 +258,78 @@ func (in *reader) forClause(s *state, x *syntax.ForClause) {
 	if len(items) > mostTurns {
 		items = []string{string(anything)}
 	}
-	changes := changed(x.Do)
-	for _, item := range items {
+	changes, early := changed(x.Do), leaves(x.Do)
+	for turn, item := range items {
 		s.set(loop.Name.Value, text(item))
 		if len(items) > 1 && len(changes) > 0 {
 			in.forget(s, changes)
 		}
-		in.stmts(s, x.Do)
+		in.branch(s, func(b *state) { in.stmts(b, x.Do) }, early && turn > 0)
 	}
+}
+
+// counted goes round a loop as often as bash would, where its condition is known each time. It is false where the rest is not.
+func (in *reader) counted(s *state, x *syntax.WhileClause) bool {
+	if len(x.Cond) != 1 {
+		return false
+	}
+	call, ok := x.Cond[0].Cmd.(*syntax.CallExpr)
+	if ok && len(call.Args) > 2 && call.Args[0].Lit() == "getopts" {
+		in.getopts(s, in.one(s, call.Args[1])[0], call.Args[2].Lit(), x.Do)
+		return true
+	}
+	early := leaves(x.Do)
+	for turn := range mostTurns {
+		known, truth := in.condition(s, x.Cond[0])
+		switch {
+		case !known:
+			return false
+		case truth == x.Until || s.over:
+			return true
+		}
+		in.branch(s, func(b *state) { in.stmts(b, x.Do) }, early && turn > 0)
+	}
+	return false
+}
+
+// leaves says that a loop may end before its condition ends it: not every turn is certain.
+func leaves(body []*syntax.Stmt) bool {
+	for _, stmt := range body {
+		for n := range syntax.Preorder(stmt) {
+			if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 && slices.Contains([]string{"break", "exit", "return"}, call.Args[0].Lit()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// getopts follows the turns of a loop over the script's own options, and leaves $OPTIND behind them.
+func (in *reader) getopts(s *state, spec, name string, body []*syntax.Stmt) {
+	at := 0
+	for at < len(s.args) && len(s.args[at]) > 1 && s.args[at][0] == '-' && s.args[at] != "--" {
+		letters := s.args[at][1:]
+		at++
+		for letters != "" {
+			letter := letters[:1]
+			letters = letters[1:]
+			i := strings.Index(strings.TrimPrefix(spec, ":"), letter)
+			if i < 0 {
+				letter = "?"
+			}
+			if takes := i >= 0 && strings.HasPrefix(strings.TrimPrefix(spec, ":")[i+1:], ":"); takes {
+				if letters == "" && at < len(s.args) {
+					letters = s.args[at]
+					at++
+				}
+				s.set("OPTARG", text(letters))
+				letters = ""
+			}
+			s.set(name, text(letter))
+			in.stmts(s, body)
+		}
+	}
+	s.set("OPTIND", text(strconv.Itoa(at+1)))
 }
 
 // always says that the condition of a loop holds whatever happens.

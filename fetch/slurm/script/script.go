@@ -68,10 +68,12 @@ func Read(text string, f Facts) Reading {
 	}
 	r.Out, r.Err, r.Dir = header.out, header.err, header.dir
 	r.Append, r.Truncate = header.mode == 'a', header.mode == 't'
+	in := &reader{facts: f, reading: &r, files: map[string]string{}, names: map[rune]string{}, asked: map[string]bool{}}
 	if !isShell(text) {
+		first, _, _ := strings.Cut(text, "\n")
+		in.unknown("the script is written for " + strings.TrimSpace(strings.TrimPrefix(first, "#!")) + " and no shell, so I can't follow what it writes")
 		return r
 	}
-	in := &reader{facts: f, reading: &r, files: map[string]string{}, names: map[rune]string{}}
 	s := newState(f)
 	if s.dir == "" || r.Dir != "" && f.Dir == "" {
 		s.dir = in.resolve(s, r.Dir)

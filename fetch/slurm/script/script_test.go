@@ -44,6 +44,7 @@ func TestLayouts(t *testing.T) {
 	for name, c := range map[string]struct {
 		script string
 		files  map[string]string
+		args   []string
 		want   []string
 	}{
 		"the usual idiom":                   {script: "srun --output=slurm-%j-%n.out --error=error-%j-%n.out \"$P/train.sh\" -o other\n", want: []string{"/w/slurm-%j-%n.out", "/w/error-%j-%n.out"}},
@@ -62,7 +63,18 @@ func TestLayouts(t *testing.T) {
 		"a script written before":           {script: "cat > run_$SLURM_JOB_ID.sh <<EOF\npython t.py > r.\\$SLURM_PROCID.$SLURM_JOB_NAME\nEOF\nsrun bash run_$SLURM_JOB_ID.sh\n", want: []string{">/w/r.%t.%x"}},
 		"torchrun":                          {script: "srun torchrun --nnodes 2 --log-dir tlogs --redirects 3 train.py --lr 1\n", want: []string{"?>/w/tlogs/**"}},
 		"a loop":                            {script: "for n in a b; do srun -N1 -o $n-%j.out ./a & done; wait\n", want: []string{"/w/a-%j.out", "/w/b-%j.out"}},
-		"a loop that counts":                {script: "i=0\nwhile [ $i -lt 3 ]; do srun -o t$i-%j.out ./a; i=$((i+1)); done\n", want: []string{"?/w/t*-%j.out"}},
+		"a loop that counts":                {script: "i=0\nwhile [ $i -lt 3 ]; do srun -o t$i-%j.out ./a; i=$((i+1)); done\n", want: []string{"/w/t0-%j.out", "/w/t1-%j.out", "/w/t2-%j.out"}},
+		"a loop that may end early":         {script: "for i in 1 2; do srun ./a > try$i.log && break; done\n", want: []string{">/w/try1.log", "?>/w/try2.log"}},
+		"a loop that nobody knows":          {script: "while [ $i -lt $N ]; do srun -o t$i-%j.out ./a; i=$((i+1)); done\n", want: []string{"?/w/t*-%j.out"}},
+		"options of the script":             {script: "while getopts \"l:q\" o; do case $o in l) D=$OPTARG;; q) Q=1;; esac; done\nshift $((OPTIND-1))\nsrun -o $D/$1-%t ./a\n", args: []string{"-q", "-l", "/l", "n"}, want: []string{"/l/n-%t"}},
+		"long options of the script":        {script: "while [ $# -gt 0 ]; do case $1 in --log) D=$2; shift 2;; *) N=$1; shift;; esac; done\nsrun -o $D/$N-%t ./a\n", args: []string{"--log", "/l", "n"}, want: []string{"/l/n-%t"}},
+		"a filter behind a program":         {script: "python t.py 2>&1 | grep -v x > o.txt\necho a | sed s/a/b/ > c.txt\n", want: []string{">/w/o.txt"}},
+		"a function that prints data":       {script: "card() { cat <<E\n$1\nE\n}\ncard 2 > e.input\nrun() { card 1; python t.py; }\nrun > r.txt\n", want: []string{">/w/r.txt"}},
+		"another node by ssh":               {script: "for h in a b; do ssh -o Strict=no $h \"cd /p && torchrun t.py > logs/$h.log 2>&1\" & done\nssh c bash run.sh\n", files: map[string]string{"/home/ann/run.sh": "python t.py &> r.log"}, want: []string{">/p/logs/a.log", ">/p/logs/b.log", ">/home/ann/r.log"}},
+		"a command in an argument":          {script: "tmux new-session -d 'python t.py > t.log'\npython -c 'print(1 > 0)'\n", want: []string{"?>/w/t.log"}},
+		"options in an argument":            {script: "python run.py --mpi-args \"--bind-to none --output-filename /r/o -x PATH\"\n", want: []string{"?>/r/o/**"}},
+		"Detectron's directory":             {script: "srun python t.py MODEL.W w.pkl OUTPUT_DIR out/$SLURM_JOB_ID\n", want: []string{"?>/w/out/%j/**"}},
+		"one of two redirections":           {script: "if grep -q x c; then D=a; else D=b; fi\npython t.py > $D.log\n", want: []string{"?>/w/a.log", "?>/w/b.log"}},
 		"a loop over numbers":               {script: "for i in $(seq 0 1) {5..6}; do srun -o t$i.out ./a; done\n", want: []string{"/w/t0.out", "/w/t1.out", "/w/t5.out", "/w/t6.out"}},
 		"a function":                        {script: "launch() { local name=$1; shift; srun -o $name-%j.out \"$@\"; }\nlaunch train ./a -o no\n", want: []string{"/w/train-%j.out"}},
 		"a heredoc":                         {script: "srun bash <<'EOF'\npython t.py &> r-$SLURM_PROCID.log\nEOF\n", want: []string{">/w/r-%t.log"}},
@@ -103,7 +115,9 @@ func TestLayouts(t *testing.T) {
 		"unknown options behind the output": {script: "srun -o o-%t $MORE bash -c 'exec python t.py > x.$SLURM_NODEID'\n", want: []string{"/w/o-%t", ">/w/x.%n"}},
 		"an option that names a shell":      {script: "docker run --entrypoint=/bin/bash i --x > o-$SLURM_JOB_ID.log\n", want: []string{">/w/o-%j.log"}},
 	} {
-		r := Read("#!/bin/bash\n"+c.script, facts(c.files))
+		f := facts(c.files)
+		f.Args = c.args
+		r := Read("#!/bin/bash\n"+c.script, f)
 		if got := shown(r); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q\nwant %q (%q)", name, got, c.want, r.Unknown)
 		}
@@ -117,6 +131,9 @@ func TestWhatComesFromOutside(t *testing.T) {
 		"srun ./launch.sh\n":                    "the script runs /w/launch.sh, which cannot be read",
 		"bash launch.sh\n":                      "the script runs /w/launch.sh, which cannot be read",
 		"eval $CMD\n":                           "$CMD holds a command and comes from outside the script",
+		"torchrun --log-dir $L t.py\n":          "torchrun --log-dir is $L, which comes from outside the script",
+		"torchrun --log-dir $L/x t.py\n":        "torchrun --log-dir writes to $L/x, and $L comes from outside the script",
+		"source e.sh\n$LAUNCH t.py\n":           "the script runs $LAUNCH, and $LAUNCH comes from outside the script",
 		"srun -o $OUT/%t ./a\n":                 "srun writes to $OUT/%t, and $OUT comes from outside the script",
 		"read D < f\nsrun -o $D/%t ./a\n":       "srun writes to $D/%t, and $D comes from outside the script",
 		"bash -c \"$(sed s/a/b/ c)\"\n":         "$(sed s/a/b/ c) holds a command and comes from outside the script",
@@ -164,7 +181,7 @@ func TestHeader(t *testing.T) {
 	if r.Out != "slurm-%j.out" || r.Err != "err/%x_%j.err" || r.Dir != "/data" || !r.Append {
 		t.Errorf("%+v", r)
 	}
-	if r := Read("#!/usr/bin/env python\n#SBATCH -o x-%j\nimport os\n", Facts{}); r.Out != "x-%j" || len(r.Outputs)+len(r.Unknown) > 0 {
+	if r := Read("#!/usr/bin/env python\n#SBATCH -o x-%j\nimport os\n", Facts{}); r.Out != "x-%j" || len(r.Outputs) > 0 || len(r.Unknown) != 1 {
 		t.Errorf("%+v", r)
 	}
 	s := ParseSubmit("sbatch --parsable -J x -o logs/sbatch_%x_%j.out --export=ALL,A=b --open-mode=a job.sbatch -o no")

@@ -53,6 +53,7 @@ type state struct {
 	tasks  int
 	mounts [][2]string
 	stdin  input // what a pipe or a here-document gives it
+	fed    bool  // a pipe gives it the output of a program that is not quiet
 	funcs  map[string]function
 	over   bool // exit or return was met
 	depth  int
