@@ -205,7 +205,7 @@ func (o *options) read(list []string, header bool) int {
 			}
 			continue
 		}
-		if header && !strings.HasPrefix(w, "-") {
+		if header && (!strings.HasPrefix(w, "-") || w == "-") {
 			continue
 		}
 		name, value, has := strings.Cut(strings.TrimPrefix(w, "--"), "=")

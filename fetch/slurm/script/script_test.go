@@ -196,6 +196,7 @@ func TestHeader(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add("#!/bin/bash\n#SBATCH -o x\nA=$(b `c`)\nsrun -o \"$A/${B:-c}\" x\n")
 	f.Add("srun \\\n-o '")
+	f.Add("#SBATCH -\nwhile getopts :a o; do :; done\nssh h 'x >'\nx '-o '")
 	f.Add("f() { f; f; }\nf\nwhile :; do eval \"$x\"; for i in {1..9999999}; do f; done; done")
 	f.Fuzz(func(t *testing.T, script string) {
 		r := Read(script, facts(map[string]string{"/w/a": script}))
