@@ -19,7 +19,11 @@ func (in *reader) arithmetic(s *state, x syntax.ArithmExpr) string {
 func (in *reader) sum(s *state, x syntax.ArithmExpr) (int, bool) {
 	switch x := x.(type) {
 	case *syntax.Word:
-		t := in.one(s, x)[0]
+		texts := in.one(s, x)
+		if len(texts) != 1 {
+			return 0, false
+		}
+		t := texts[0]
 		if syntax.ValidName(t) {
 			alts, ok := in.lookup(s, t)
 			if !ok || len(alts) != 1 || len(alts[0]) != 1 {

@@ -243,6 +243,12 @@ func (in *reader) run(s *state, argv []string, stdin input) {
 	default:
 		if program := []rune(name)[0]; isOutside(program) && !s.stated && !strings.Contains(in.names[program], "/") {
 			in.unknown("the script runs " + in.plain(argv[0]) + ", and " + in.names[program] + " comes from outside the script")
+			if slices.ContainsFunc(argv, func(w string) bool { return strings.HasPrefix(w, "--output=") && LogName(w) }) {
+				perhaps := s.clone()
+				perhaps.maybe = true
+				in.srun(perhaps, argv[1:], stdin) // SRUN="srun -l", set elsewhere
+				break
+			}
 		}
 		in.process(s, name, argv, stdin)
 	}

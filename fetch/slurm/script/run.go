@@ -489,6 +489,9 @@ func (in *reader) condition(s *state, stmt *syntax.Stmt) (known, truth bool) {
 		}
 	case *syntax.TestClause:
 		list = in.testWords(s, x.X)
+	case *syntax.ArithmCmd:
+		n, known := in.sum(s, x.X)
+		return known, (n != 0) != stmt.Negated
 	default:
 		return false, false
 	}

@@ -74,6 +74,8 @@ func TestLayouts(t *testing.T) {
 		"a command in an argument":          {script: "tmux new-session -d 'python t.py > t.log'\npython -c 'print(1 > 0)'\n", want: []string{"?>/w/t.log"}},
 		"options in an argument":            {script: "python run.py --mpi-args \"--bind-to none --output-filename /r/o -x PATH\"\n", want: []string{"?>/r/o/**"}},
 		"Detectron's directory":             {script: "srun python t.py MODEL.W w.pkl OUTPUT_DIR out/$SLURM_JOB_ID\n", want: []string{"?>/w/out/%j/**"}},
+		"srun in a variable from outside":   {script: "$SRUN -N1 --output=o-$SLURM_JOB_ID.log python t.py --log-dir l\n", want: []string{"?/w/o-%j.log", "?>/w/l/**"}},
+		"a number that decides":             {script: "D=0\nif (( D )); then A=a; else A=b; fi\nsrun -o $A-%t ./a\n", want: []string{"/w/b-%t"}},
 		"one of two redirections":           {script: "if grep -q x c; then D=a; else D=b; fi\npython t.py > $D.log\n", want: []string{"?>/w/a.log", "?>/w/b.log"}},
 		"a loop over numbers":               {script: "for i in $(seq 0 1) {5..6}; do srun -o t$i.out ./a; done\n", want: []string{"/w/t0.out", "/w/t1.out", "/w/t5.out", "/w/t6.out"}},
 		"a function":                        {script: "launch() { local name=$1; shift; srun -o $name-%j.out \"$@\"; }\nlaunch train ./a -o no\n", want: []string{"/w/train-%j.out"}},
