@@ -224,9 +224,12 @@ type inquiry struct {
 	clock   Clock
 	names   map[string]string // address → id of the daemon that listens there
 	slow    [][]slowLine      // by daemon
-	all     []*trouble        // of the daemons, by their common clock
-	known   *members
-	marked  map[*aislog.Event][]Mark
+	cuts    []point           // see cutAnswers
+	// rejected are the batches that targets' own logs tell of.
+	rejected map[Mark]bool
+	all      []*trouble // of the daemons, by their common clock
+	known    *members
+	marked   map[*aislog.Event][]Mark
 }
 
 // wall is what a daemon's clock showed, in seconds, brought to the common clock of the cluster.

@@ -157,9 +157,15 @@ func (x *inquiry) judge(a *Answer) {
 	if open == "" && x.Possible {
 		open = cmp.Or(x.bothName(a), x.lastWord(a))
 	}
+	cut := ""
+	if x.Possible {
+		cut = x.cut(a)
+	}
 	switch {
 	case x.Unsure && slices.ContainsFunc(a.Episodes, func(e *Episode) bool { return !x.idle(e.t) }):
 		a.Why = "something happened in AIStore, and the job's lines don't show whether it slowed or stopped the job"
+	case cut != "":
+		a.Why = cut + "; can't tell whether the target, the network or the client was slow"
 	case x.Done && a.Covered:
 		a.Judgement = Cleared
 		a.Why = "the job wasn't stopped by anything in AIStore"

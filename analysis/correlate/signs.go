@@ -79,7 +79,12 @@ func (x *inquiry) classify(d int, g *aislog.Group, e *aislog.Event) (mech knowle
 		if !strings.Contains(e.Text, "recovered corrupted ") {
 			return knowledge.AISDiskFault, self
 		}
-	case aislog.MemoryPressure, aislog.BatchRejected, aislog.BatchThrottled:
+	case aislog.BatchRejected:
+		if x.retells(d, e) {
+			return "", ""
+		}
+		return knowledge.AISResourcePressure, self
+	case aislog.MemoryPressure, aislog.BatchThrottled:
 		return knowledge.AISResourcePressure, self
 	case aislog.CPUPressure:
 		if strings.Contains(e.Text, "extremely") {
@@ -171,6 +176,28 @@ func (x *inquiry) classify(d int, g *aislog.Group, e *aislog.Event) (mech knowle
 		}
 	}
 	return "", ""
+}
+
+// retells says that a proxy tells of a batch that a target rejected, which the target's own log tells, too.
+func (x *inquiry) retells(d int, e *aislog.Event) bool {
+	if x.daemons[d].Role != aislog.Proxy {
+		return false
+	}
+	if x.rejected == nil {
+		x.rejected = map[Mark]bool{}
+		for k := range x.daemons {
+			for i := range x.daemons[k].Groups {
+				if g := &x.daemons[k].Groups[i]; g.Kind == aislog.BatchRejected && x.daemons[k].Role == aislog.Target {
+					for n := range g.Events {
+						for _, m := range x.marksOf(&g.Events[n]) {
+							x.rejected[m] = m.Kind == Work
+						}
+					}
+				}
+			}
+		}
+	}
+	return slices.ContainsFunc(x.marksOf(e), func(m Mark) bool { return x.rejected[m] })
 }
 
 // missing are objects that are not found: noise, unless the cluster was moving them.

@@ -165,16 +165,21 @@ func (x *inquiry) survived(t *trouble) bool {
 
 // stepsAfter counts the steps that came after a trouble. Load goes on for long; what it held up does not.
 func (x *inquiry) stepsAfter(t *trouble) int {
-	over := t.over()
-	if t.mech.Is(knowledge.LoadAlone) {
-		over = t.from
-		for _, p := range t.points {
-			if p.felt() {
-				over = max(over, p.t)
-			}
+	return x.Facts.StepsSince(x.job(t.heldUntil(t.over()), 0.5))
+}
+
+// heldUntil is when a trouble last held requests up: its end, or of load the last moment at which requests felt it.
+func (t *trouble) heldUntil(end float64) float64 {
+	if !t.mech.Is(knowledge.LoadAlone) {
+		return end
+	}
+	last := t.from
+	for _, p := range t.points {
+		if p.felt() {
+			last = max(last, p.t)
 		}
 	}
-	return x.Facts.StepsSince(x.job(over, 0.5))
+	return last
 }
 
 // idle says that a trouble is load and nothing else: no batch was rejected or delayed, no request took long.
@@ -297,6 +302,8 @@ func (x *inquiry) meet(t *trouble, c *Client, marks map[Mark]*aislog.Event) (how
 		return untouched, nil, true
 	case missed(c) && !t.loses() && !slices.ContainsFunc(common, func(m Mark) bool { return m.Kind < Address }):
 		return untouched, nil, false // who is slow or refuses still has what it is asked for
+	case x.denied(t, c) && !slices.ContainsFunc(common, func(m Mark) bool { return m.Kind < Address }):
+		return untouched, nil, false // who was told that it may not was answered, whoever was asked
 	case names, slices.ContainsFunc(common, func(m Mark) bool { return m.Kind <= Address }), len(common) > 0 && t.mech.Trouble().Side == knowledge.ClientSide:
 		return byName, &meeting{c, common, true}, false
 	case others:
@@ -307,11 +314,19 @@ func (x *inquiry) meet(t *trouble, c *Client, marks map[Mark]*aislog.Event) (how
 	return untouched, nil, false
 }
 
+// denied says that a client was told that it may not have what it asked for, of which a trouble is no reason.
+func (x *inquiry) denied(t *trouble, c *Client) bool {
+	return slices.ContainsFunc([]string{"STATUS:401", "STATUS:403"}, func(w string) bool { return strings.Contains(c.Text, w) }) && !x.fitsAny(t, c)
+}
+
 // about says whether a line names the daemon of a trouble, and whether it names another target. What is missing concerns the target
 // where it belongs, whoever was asked in its place.
 func (x *inquiry) about(t *trouble, c *Client) (it, others bool) {
 	if home := x.home(c.object()); t.down == nil && missed(c) && home != "" {
 		return home == t.about, home != t.about
+	}
+	if id := x.servedBy(c); id != "" {
+		return id == t.about && x.lasted(t, c), id != t.about && x.role(t.about) == string(aislog.Target)
 	}
 	for _, m := range c.Marks {
 		switch id := x.names[m.Value]; {
