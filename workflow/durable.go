@@ -159,6 +159,7 @@ const (
 	JobPoll    = "poll"    // ask a cluster which jobs ended badly; Key holds cluster and slot
 	JobOver    = "over"    // a job that ended badly: an investigation that nobody asked for; Key is Ended.Key
 	JobLate    = "late"    // look whether files came or grew; Flow.LookAgain
+	JobLook    = "look"    // look at a running job that is watched; Flow.LookAtRunning
 	JobFix     = "fix"     // compare the run with the fix with the one that failed; Flow.JudgeFix
 	JobNext    = "next"    // look for runs that show whether a fix holds; Key holds the slot
 	JobMonth   = "month"   // post what a month came to; Key holds the slot

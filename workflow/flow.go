@@ -127,7 +127,8 @@ func (f *Flow) Handle(ctx context.Context, id string, in Input) error {
 	entries := []Entry{}
 	answered := []string{}
 	var about Notice
-	if (in.Event == JobEnded || in.Event == LookNow) && inv.State != AwaitingEnd && !inv.Running {
+	ofRunning := slices.Contains([]Event{JobEnded, LookNow, Turned}, in.Event)
+	if ofRunning && inv.State != AwaitingEnd && !inv.Running {
 		return &NotAllowedError{State: inv.State, Event: in.Event}
 	}
 	if in.Actor != "" {
@@ -189,6 +190,8 @@ func (f *Flow) Handle(ctx context.Context, id string, in Input) error {
 			fix.Outcome = NotProven
 			inv.Fix = &fix
 		}
+	case Turned:
+		inv.Running = true
 	case LookNow:
 		inv.Running = true
 		answered = []string{AskRunning}
@@ -268,7 +271,7 @@ func (f *Flow) Run(ctx context.Context, id string) error {
 			inv = before
 			out = outcome{event: Fail, note: err.Error()}
 		}
-		n := Notice{Text: out.note, Says: out.says, Report: out.report, Look: out.look, Revisions: out.revisions, Asks: out.asks, Changed: out.changed, Answered: inv.settled(before.Open)}
+		n := Notice{Text: out.note, Says: out.says, Report: out.report, Look: out.look, Revisions: out.revisions, Asks: out.asks, Changed: out.changed, Stall: out.stall, Answered: inv.settled(before.Open)}
 		err = f.move(ctx, &inv, out.event, n, Input{running: true}, out.entries...)
 		if errors.Is(err, ErrConflict) {
 			continue // somebody cancelled, or answered, in the meantime: look again
@@ -384,6 +387,7 @@ func (f *Flow) save(ctx context.Context, inv *Investigation, n Notice, in Input,
 		c.Jobs = []Job{{Key: fmt.Sprintf("tell/%s/%d", inv.ID, inv.Version+1), Kind: JobTell, Investigation: inv.ID}}
 	}
 	c.Jobs = append(c.Jobs, f.plan(inv)...)
+	c.Jobs = append(c.Jobs, f.planLook(inv)...)
 	c.Jobs = append(c.Jobs, f.fixToJudge(inv, n)...)
 	c.Investigation = inv
 	if err := f.Store.Save(ctx, c); err != nil {
@@ -462,7 +466,8 @@ type outcome struct {
 	asks      []Question
 	revisions []incident.Revision // those that are new in report
 	changed   []Question
-	fault     error // of the bot's own, that left something out
+	stall     string // the message that tells of a stall
+	fault     error  // of the bot's own, that left something out
 }
 
 func (f *Flow) show(ctx context.Context, inv Investigation, out outcome) error {

@@ -16,9 +16,13 @@ type Noise struct {
 // answersMost bounds the answers to one act: a whole report with its questions has fewer messages.
 const answersMost = 40
 
-// reporting says that the notice brings the first report, or its files, to a person who asked for them. Each happens once.
+// reporting says that the notice brings the first report, or its files, to a person who asked for them. Each happens once. What a job that is
+// watched looks like comes again and again.
 func (inv *Investigation) reporting(n Notice) bool {
-	return inv.Ended == nil && (n.Report != nil && inv.Verdicts == 0 || n.Event == Verified && inv.Final+inv.Refiled == 0)
+	if inv.Ended != nil || inv.Watch.By != "" && inv.momentary() {
+		return false
+	}
+	return n.Report != nil && inv.Verdicts == 0 || n.Event == Verified && inv.Final+inv.Refiled == 0
 }
 
 // answers marks the posts that answer somebody: those of the first report, and what an act brings until the investigation rests.

@@ -180,6 +180,7 @@ type Notice struct {
 	Submit    map[string]float64  // of those, by id, the most GPU hours of one that the bot may submit
 	Found     *isolate.Finding    // how that search ended
 	Due       int                 // the task that is due, from 1; 0 = none
+	Stall     string              // the message that tells of a stall, which begins or is over
 }
 
 // Store keeps investigations: a snapshot of each and an append-only ledger.
@@ -275,6 +276,8 @@ type Investigation struct {
 	Running bool
 	// Moment is when the files of a running job were brought: what the report says of it is said of then.
 	Moment time.Time
+	// Watch is what is remembered of watching it while it runs.
+	Watch Watching
 	// Brought is how far the logs have come while they are being brought.
 	Brought Brought
 	// Ended is the run whose end started the investigation; nil where a person asked.

@@ -69,7 +69,11 @@ func (f *Flow) locate(ctx context.Context, inv *Investigation) (outcome, error) 
 	inv.Places, inv.Located = slices.Concat(found.Places, found.Base), true
 	// Where the end of a run started the investigation, that run has ended, whatever a later one still does.
 	if quiet := f.quiet(inv); inv.Ended == nil && (found.Running && quiet > 0 || quiet > 0 && !found.Written.IsZero() && f.Now().Sub(found.Written) < quiet) {
-		return outcome{event: StillRuns, says: found.Notes, asks: f.ask(inv, askRunning(*inv))}, nil
+		out := outcome{event: StillRuns, says: found.Notes}
+		if inv.Watch.By == "" {
+			out.asks = f.ask(inv, askRunning(*inv))
+		}
+		return out, nil
 	}
 	return outcome{event: Located, says: append([]string{foundLogs(found)}, found.Notes...)}, nil
 }
@@ -140,7 +144,7 @@ func (inv *Investigation) ended(places []string) {
 	if inv.Running {
 		inv.Late.From = time.Time{}
 	}
-	inv.Running = false
+	inv.Running, inv.Watch.Stalled = false, false
 	for _, p := range places {
 		if !slices.Contains(inv.Places, p) {
 			inv.Places = append(inv.Places, p)
@@ -307,6 +311,7 @@ func (f *Flow) triage(ctx context.Context, inv *Investigation) (outcome, error) 
 		out.says = append(added(was, report), "I checked again with the new files: the verdict stands.")
 	}
 	if inv.momentary() { // what would decide is asked when the job has ended
+		out.stall = inv.judged(report.Triage)
 		return out, nil
 	}
 	before := inv.Open

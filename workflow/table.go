@@ -37,12 +37,14 @@ const (
 
 // The events.
 const (
-	Start       Event = "start"
-	Located     Event = "located"
-	NotLocated  Event = "not_located"
-	StillRuns   Event = "still_runs" // the logs are still being written
-	LookNow     Event = "look_now"   // a person wants to know it now all the same
-	JobEnded    Event = "job_ended"
+	Start      Event = "start"
+	Located    Event = "located"
+	NotLocated Event = "not_located"
+	StillRuns  Event = "still_runs" // the logs are still being written
+	LookNow    Event = "look_now"   // a person wants to know it now all the same
+	JobEnded   Event = "job_ended"
+	// Turned: a job that is watched began to stand still, or steps again.
+	Turned      Event = "turned"
 	Fetched     Event = "fetched"
 	NothingRead Event = "nothing_read" // no file could be read, or none of them is a log
 	NothingNew  Event = "nothing_new"  // as NothingRead, while a report is already there
@@ -157,6 +159,7 @@ var Table = []Row{
 	{StillRuns, []State{LocatingJob}, AwaitingEnd},
 	{LookNow, []State{AwaitingEnd}, FetchingLogs},
 	{LookNow, []State{Reported}, FetchingLogs}, // once more, while it runs
+	{Turned, []State{AwaitingEnd, Reported}, FetchingLogs},
 	{JobEnded, []State{AwaitingEnd}, FetchingLogs},
 	// A snapshot was wanted while the job ran: it is looked at again when it has ended.
 	{JobEnded, []State{AwaitingAIS, Reported, Disputed, Fixing, VerifyingFix, Isolating}, FetchingLogs},

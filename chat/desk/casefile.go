@@ -70,6 +70,9 @@ func caseOf(inv *workflow.Investigation) messages.Case {
 	if e := inv.Ended; e != nil {
 		c.Notes = append(c.Notes, plain(say(noteWatched, e.State, e.End.UTC().Format(timeForm), ago(e.Took()))))
 	}
+	if inv.Watch.By != "" && inv.Watchable() {
+		c.Notes = append(c.Notes, "Watched while it runs.")
+	}
 	if inv.Again != "" {
 		c.Notes = append(c.Notes, "Runs "+inv.Again+" again.")
 	}

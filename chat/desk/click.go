@@ -285,7 +285,9 @@ func (a *act) share(ctx context.Context, inv workflow.Investigation, _ target) e
 
 // clusterChosen is the answer to "several clusters know this job", or to "no cluster knows it": then anyway, to upload its logs.
 func (a *act) clusterChosen(ctx context.Context, anyway bool) error {
-	o := parse(a.in.Value)
+	value, watch := strings.CutPrefix(a.in.Value, "watch ")
+	o := parse(value)
+	o.watch = watch
 	if o.verb != "diagnose" || o.bad != "" || o.cluster == "" {
 		return a.say(ctx, unknownButton)
 	}

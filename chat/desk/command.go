@@ -32,6 +32,7 @@ var usages = []usage{
 	{"storage F-12", "provide the AIStore cluster's logs: grant access, or upload files"},
 	{"setup", "tell me where your team's logs are; I'll test it on a job right away. Also `setup show`, `setup clear`"},
 	{"watch", "which clusters I watch automatically; admins can use `watch pause west` and `watch resume west`"},
+	{"watch 12345", "watch a running job until it ends: one message per stall, before its evidence is gone; `watch off 12345`, and `watch running` for every running job asked about here"},
 	{"digest", "preview tomorrow's digest; `digest month` sums up this channel's last 30 days"},
 	{"mute job-name train-7b", "stop watching jobs with this name in this channel; undo with `unmute job-name train-7b`"},
 	{"dispute F-12", "dispute a verdict"},

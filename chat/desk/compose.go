@@ -208,6 +208,9 @@ func (c *Composer) verdict(ctx context.Context, d *draft) error {
 // triage posts what a job that still runs looks like now. It is no verdict: that follows when the job has ended.
 func (d *draft) triage(r *incident.Report) {
 	d.inv.Told = headline(r)
+	if d.n.Stall != "" {
+		d.stall()
+	}
 	if d.n.Unasked || d.inv.Late.Quiet { // nobody wants to know it now
 		return
 	}

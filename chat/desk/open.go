@@ -46,6 +46,9 @@ func (a *act) diagnose(ctx context.Context, o order) error {
 		return err
 	}
 	inv := workflow.Investigation{Cluster: o.cluster, Job: o.job, Places: places}
+	if o.watch {
+		inv.Watch.By = a.in.User
+	}
 	inv.Home.Private = o.private
 	if len(places) == 0 && !o.anyway {
 		if done, err := a.unused(ctx, inv); done || err != nil {
@@ -157,6 +160,9 @@ func (a *act) chooseCluster(ctx context.Context, inv workflow.Investigation) err
 		if inv.Home.Private {
 			value += " private"
 		}
+		if inv.Watch.By != "" {
+			value = "watch " + value
+		}
 		b := a.button(actCluster, value, c)
 		b.ActionID += "/" + c
 		buttons = append(buttons, b)
@@ -179,6 +185,11 @@ func (a *act) open(ctx context.Context, inv workflow.Investigation, remark strin
 		}
 	}
 	inv.Home.Requester = a.in.User
+	if all, err := a.watchesRunning(ctx); err != nil {
+		return err
+	} else if all {
+		inv.Watch.By = a.in.User
+	}
 	ahead, err := a.ahead(ctx)
 	if err != nil {
 		return err

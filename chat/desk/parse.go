@@ -14,6 +14,7 @@ type order struct {
 	cluster    string   // "" where none was named
 	places     []string // of logs:
 	private    bool
+	watch      bool   // the job is to be watched while it runs
 	anyway     bool   // a case is wanted also of a job that no cluster has; a button says so, never a text
 	rest       string // free words: the reason of a dispute, what was done as a fix
 	run        string // the job that has a fix, with its cluster

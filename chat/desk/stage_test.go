@@ -336,7 +336,7 @@ func (s *stage) keyed(value string) string {
 func (s *stage) settle() {
 	s.t.Helper()
 	for range 1000 {
-		did, err := s.workers.Do(context.Background(), workflow.JobInbound, workflow.JobRun, workflow.JobLate, workflow.JobTimers, workflow.JobWatch, workflow.JobFix, workflow.JobNext, workflow.JobDue, workflow.JobMonth)
+		did, err := s.workers.Do(context.Background(), workflow.JobInbound, workflow.JobRun, workflow.JobLate, workflow.JobLook, workflow.JobTimers, workflow.JobWatch, workflow.JobFix, workflow.JobNext, workflow.JobDue, workflow.JobMonth)
 		if err != nil {
 			s.t.Fatal(err)
 		}

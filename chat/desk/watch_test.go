@@ -96,7 +96,7 @@ func (s *watchStage) minute() {
 func (s *watchStage) settle() {
 	s.t.Helper()
 	for range 10_000 {
-		did, err := s.workers.Do(context.Background(), workflow.JobInbound, workflow.JobRun, workflow.JobLate, workflow.JobTimers, workflow.JobWatch, workflow.JobPoll, workflow.JobOver, workflow.JobTell, workflow.JobFix, workflow.JobNext, workflow.JobDue, workflow.JobMonth)
+		did, err := s.workers.Do(context.Background(), workflow.JobInbound, workflow.JobRun, workflow.JobLate, workflow.JobLook, workflow.JobTimers, workflow.JobWatch, workflow.JobPoll, workflow.JobOver, workflow.JobTell, workflow.JobFix, workflow.JobNext, workflow.JobDue, workflow.JobMonth)
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -17,10 +17,15 @@ func (a *act) watching(ctx context.Context, words []string) error {
 	if len(words) > 0 {
 		verb = strings.ToLower(words[0])
 	}
-	if len(words) > 1 {
+	switch {
+	case verb == "running":
+		return a.watchRunning(ctx, len(words) > 1 && strings.EqualFold(words[1], "off"))
+	case !slices.Contains([]string{"status", "pause", "resume"}, verb):
+		return a.watchJob(ctx, words)
+	case len(words) > 1:
 		cluster = words[1]
 	}
-	if verb != "status" && verb != "pause" && verb != "resume" || len(words) > 2 {
+	if len(words) > 2 {
 		return a.say(ctx, malformedWatch, code(shown(strings.Join(words, " "))))
 	}
 	watched := a.policy.watched()
@@ -108,6 +113,9 @@ func (a *act) watchStatus(ctx context.Context) error {
 		default:
 			out = append(out, say(watchWorks, cluster, ago(now.Sub(poll.Asked))))
 		}
+	}
+	if st.Running != nil {
+		out = append(out, say(watchAllOn, a.Command))
 	}
 	if len(out) == 0 {
 		return a.say(ctx, watchNothing)

@@ -11,9 +11,10 @@ import (
 // channelState is what is remembered of the jobs that were taken up for one channel. The functions of this file decide by it
 // and do nothing else.
 type channelState struct {
-	Cases []caseState      `json:"cases,omitempty"` // oldest first
-	Muted map[string]pause `json:"muted,omitempty"` // by job name
-	Lost  int              `json:"lost,omitempty"`  // lines of the digest that there was no room for
+	Cases   []caseState      `json:"cases,omitempty"`   // oldest first
+	Muted   map[string]pause `json:"muted,omitempty"`   // by job name
+	Running *pause           `json:"running,omitempty"` // who wants every running job watched that is asked about here; nil: nobody
+	Lost    int              `json:"lost,omitempty"`    // lines of the digest that there was no room for
 }
 
 // What became of a case.

@@ -178,6 +178,13 @@ const (
 	watchDigest    situation = "watch-digest" // lines, command
 	watchMuted     situation = "watch-muted"  // name, person
 	malformedWatch situation = "malformed-watch"
+	watchJobOn     situation = "watch-job-on"     // job, command, investigation
+	watchJobOff    situation = "watch-job-off"    // investigation
+	watchJobNot    situation = "watch-job-not"    // investigation
+	watchJobBefore situation = "watch-job-before" // investigation, person
+	watchJobOver   situation = "watch-job-over"   // investigation
+	watchAllOn     situation = "watch-all-on"     // command
+	watchAllOff    situation = "watch-all-off"
 	notWatched     situation = "not-watched" // cluster
 	adminsOnly     situation = "admins-only" // what
 	muteWhat       situation = "mute-what"   // command
@@ -221,6 +228,8 @@ const (
 	threadNoEnd      situation = "thread-no-end"
 	threadLook       situation = "thread-look"
 	threadRunning    situation = "thread-running"
+	threadStalled    situation = "thread-stalled" // people
+	threadSteps      situation = "thread-steps"   // job, when
 	threadFiles      situation = "thread-files-superseded"
 	askedUntil       situation = "asked-until" // time
 	askedAnswered    situation = "asked-answered"
@@ -403,7 +412,14 @@ var texts = map[situation]string{
 	watchNothing:   "Nothing is watched for this channel. An administrator can configure a watch.",
 	watchDigest:    "%s waiting for the digest; `%s digest` shows them now.",
 	watchMuted:     "Muted: jobs named %s, by %s.",
-	malformedWatch: "Unknown command %s. Use `status`, `pause` or `resume`, with an optional cluster name.",
+	malformedWatch: "Unknown command %s. Use `status`, `pause` or `resume`, with an optional cluster name, or the ID of a running job.",
+	watchJobOn:     "Watching job %s until it ends. I look at its logs every minute or less often, and post once per stall. `%s watch off %s` stops it.",
+	watchJobOff:    "No longer watching %s.",
+	watchJobNot:    "%s isn't being watched.",
+	watchJobBefore: "%s is already being watched, for %s.",
+	watchJobOver:   "The job of %s isn't running any more; there is nothing to watch.",
+	watchAllOn:     "Running jobs that someone asks about in this channel are watched until they end. `%s watch running off` turns this off.",
+	watchAllOff:    "Running jobs in this channel are no longer watched by themselves. A watch that has begun ends with its job.",
 	notWatched:     "Cluster %s is not being watched.",
 	adminsOnly:     "You can't %s: only admins can. This attempt was logged.",
 	setupOff:       "This channel can't set its log location: no cluster here can be queried about jobs, so I couldn't test it.",
@@ -444,6 +460,8 @@ var texts = map[situation]string{
 	threadNoFailure:  "I found no failure in these logs. If you saw it fail, press *Run again* or add the missing logs.",
 	threadNoEnd:      "No failure found, but these logs don't show how the job ended. If it's hanging, don't cancel it yet: `bot collect` shows which rank is blocking it. If it failed, add the missing logs.",
 	threadRunning:    "The job is still running. When it ends, I'll look again and post the report here.",
+	threadStalled:    "For %s: I'm watching this job. I'll edit this message when steps continue, and post the report when the job ends.",
+	threadSteps:      "Job %s had stopped stepping. By %s, steps continued. Now:",
 	threadLook:       "*First look*: the logs are large, so I've only read the start and end of each. I'm reading the rest and will post what changes.",
 	threadFiles:      "The files below replace the earlier ones.",
 	askedUntil:       "Waiting until %s. Later logs still count.",

@@ -105,7 +105,7 @@ func (w *Workers) Run(ctx context.Context) error {
 		kinds := []string{workflow.JobInbound}
 		switch {
 		case i == w.Inbound+w.Analyses+3: // so may a file system
-			kinds = []string{workflow.JobLate}
+			kinds = []string{workflow.JobLate, workflow.JobLook}
 		case i == w.Inbound+w.Analyses+2: // a cluster may take long to answer
 			kinds = []string{workflow.JobPoll, workflow.JobSubmit}
 		case i == w.Inbound+w.Analyses+1:
@@ -227,9 +227,11 @@ func (w *Workers) do(ctx context.Context, l *workflow.Lease) (err error) {
 		}
 	case workflow.JobPoll, workflow.JobOver, workflow.JobTell, workflow.JobMonth:
 		return w.watch(ctx, l)
-	case workflow.JobLate, workflow.JobFix, workflow.JobSubmit:
+	case workflow.JobLate, workflow.JobLook, workflow.JobFix, workflow.JobSubmit:
 		look := w.Desk.Flow.LookAgain
 		switch l.Kind {
+		case workflow.JobLook:
+			look = w.Desk.Flow.LookAtRunning
 		case workflow.JobFix:
 			look = w.Desk.Flow.JudgeFix
 		case workflow.JobSubmit:

@@ -101,7 +101,7 @@ func (c *collector) read(ctx context.Context) (list []prometheus.Metric) {
 	} else {
 		up = 0
 	}
-	for _, kind := range []string{workflow.JobInbound, workflow.JobRun, workflow.JobTimers, workflow.JobWatch, workflow.JobNext, workflow.JobDue, workflow.JobSubmit, workflow.JobMonth, workflow.JobArchive} {
+	for _, kind := range []string{workflow.JobInbound, workflow.JobRun, workflow.JobTimers, workflow.JobWatch, workflow.JobLook, workflow.JobNext, workflow.JobDue, workflow.JobSubmit, workflow.JobMonth, workflow.JobArchive} {
 		if jobs, err := c.store.Waiting(ctx, kind); err == nil {
 			gauge(c.waiting, float64(len(jobs)), kind)
 		} else {
