@@ -98,6 +98,7 @@ func TestABotThatIsKilledInAnyStateGoesOnWhereItWas(t *testing.T) {
 			{missing, "requested locating_job fetching_logs triaging verifying", "reported disputed closed"},
 			{nothing, "", "awaiting_logs"},
 			{running, "", "awaiting_end"},
+			{watched, "fetching_logs triaging verifying", "awaiting_end"},
 			{given, "fetching_ais correlating", "awaiting_ais"},
 			{stopped, "", "cancelled"},
 			{proven, "verifying_fix", "resolved"},

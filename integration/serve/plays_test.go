@@ -1,10 +1,14 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"faultline/simulate/slack"
 	"faultline/store/storetest"
@@ -62,6 +66,27 @@ var running = play{"running", []setting{func(_ *world, conf map[string]any, _ *s
 	m.rests()
 	m.presses(slack.Alice, question, "look_now")
 	m.sees(slack.Training, "report.json")
+}}
+
+// watched is a job that is watched, and has not stepped for days: no play is so slow that it reads as another age.
+var watched = play{"watched", []setting{func(_ *world, conf map[string]any, _ *slack.Options) {
+	conf["clusters"].([]any)[0].(map[string]any)["logs"].(map[string]any)["quiet"] = "100h"
+}}, func(m *mortal) {
+	const job, steps = "8894777", 200
+	last := time.Now().UTC().Add(-60 * time.Hour)
+	var log strings.Builder
+	for n := range steps {
+		at := last.Add(time.Duration(n+1-steps) * 2 * time.Second)
+		fmt.Fprintf(&log, "[%s,000] [INFO] [rank 0] step %d/5000 | loss %.4f | step time 2.00 s\n", at.Format(time.DateTime), 1000+n, 2.5-float64(n)/1000)
+	}
+	path := filepath.Join(m.roots, job, job+"-0.out")
+	err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(log.String()), 0o644), os.Chtimes(path, last, last))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.diagnose(slack.Alice, slack.Training, "watch "+job)
+	m.sees(slack.Training, "bot collect", "watching this job")
+	m.rests()
 }}
 
 // given is a job that reads from a store, whose logs somebody hands in.
