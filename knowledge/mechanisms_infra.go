@@ -184,8 +184,8 @@ var performanceMechanisms = []Mechanism{
 		Meaning: "The loss did not improve over a long window, while the run was otherwise healthy. " +
 			"Check the learning rate, schedule and data order first.",
 		Now: []Advice{
-			{"Compare learning rate, gradient norm and the loss on a fixed validation set before and after it stopped.", ""},
-			{"Check that the data has not started repeating, and that the schedule has not ended.", ""},
+			{"Rule out, in this order: a learning rate too low or decayed too far, gradient clipping that is too tight, a batch changed without the learning rate.", ""},
+			{"Then rule out: the same data again, optimizer state lost on load, a model too small for the task.", ""},
 		},
 		Structural: []Advice{{"Evaluate on a fixed set often enough to see a plateau within hours.", ""}},
 		NextTime:   []Advice{{"Log learning rate and gradient norm at each step.", ""}},

@@ -15,7 +15,8 @@ type Plateau struct {
 	Was, Is      float64 // means of the two windows
 	From, Middle *Point  // where the windows begin
 	Last         *Point
-	N            int // values in each window
+	Begin        *Point // of the stretch that is flat: its batch and its run are one
+	N            int    // values in each window
 	// Improved is true where the loss fell before: it stopped, it did not fail to begin.
 	Improved bool
 }
@@ -59,7 +60,7 @@ func (c *Course) Plateau() (p Plateau, ok bool) {
 	a, va := meanLoss(middle)
 	b, vb := meanLoss(late)
 	e, _ := meanLoss(early)
-	p = Plateau{Course: c, Was: a, Is: b, From: middle[0], Middle: late[0], Last: late[w-1], N: w, Improved: (e-a)/e >= 10*plateauLimit}
+	p = Plateau{Course: c, Was: a, Is: b, From: middle[0], Middle: late[0], Last: late[w-1], Begin: ps[0], N: w, Improved: (e-a)/e >= 10*plateauLimit}
 	noise := math.Sqrt((va+vb)/float64(w)) / a
 	d := p.Improvement()
 	if step := max(middle[0].Loss.step(), late[0].Loss.step()); step > plateauLimit*a && math.Sqrt(va+vb) < step/2 {

@@ -14,6 +14,7 @@ type Numeric struct {
 	Kind  string
 	Step  int64   // line.Unknown if the line states none
 	Value float64 // finite; see the kinds
+	Was   float64 // NumericRate: in the line before
 	Text  string  // as printed
 }
 
@@ -25,10 +26,14 @@ const (
 	NumericScale    = "scale"    // the loss scale is Value from here on
 	NumericOverflow = "overflow" // a step was skipped because gradients overflowed; the loss scale is now Value (0: not stated)
 	NumericBatch    = "batch"    // the global batch is Value samples from here on: a step is other work than before
+	NumericRate     = "rate"     // the learning rate is about Value from here on
 )
 
 // numericState is what this file's writers printed last.
-type numericState struct{ scale, batch []byte }
+type numericState struct {
+	scale, batch, rate []byte
+	noted              float64 // the learning rate that was noted last
+}
 
 // numericHandlers read the rare lines about numbers. The loss itself stands in the step lines (Progress).
 func numericHandlers() []handler {
@@ -90,6 +95,8 @@ func readMegatronNumbers(r *reader, rec *record) bool {
 				last.batch = append(last.batch[:0], v...)
 				say(NumericBatch, v)
 			}
+		case "learning rate":
+			r.learningRate(rec, step, printed(v))
 		}
 	}
 	return true

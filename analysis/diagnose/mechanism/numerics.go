@@ -398,6 +398,11 @@ func Odd(s *Scene) *Oddity {
 		o.Suspects = []incident.Suspect{{Mechanism: string(knowledge.SilentCorruption), Why: "a loss jump with no change to code or data; only a replay can tell"},
 			{Mechanism: string(knowledge.NonFiniteLoss), Why: "the data in these steps or the learning rate may have made gradients explode"}}
 		o.Needs = []incident.Need{needReplay}
+		if why, found := alteredBefore(s.Facts, c, from); why != "" {
+			o.Why, o.Findings = why, append(o.Findings, found...)
+			o.Suspects[1].Why = "what changed in the run just before may have made gradients explode"
+			o.Suspects[0], o.Suspects[1] = o.Suspects[1], o.Suspects[0]
+		}
 		return o
 	}
 	return nil

@@ -167,6 +167,14 @@ func plateau(s *Scene) *Proposal {
 	}
 	p.For = append(p.For, finding(fmt.Sprintf("the loss was %s when it went flat%s", best.From.Loss.Printed, atStep(best.From)), QuoteAt(*best.From.At, nil)),
 		finding(fmt.Sprintf("the loss was still %s%s", best.Last.Loss.Printed, atStep(best.Last)), QuoteAt(*best.Last.At, nil)))
+	altered, turns := alteredBefore(f, best.Course, best.Begin)
+	spent, rates := exhausted(f, best.Course, best.Last)
+	for _, why := range []string{altered, spent} {
+		if why != "" {
+			p.Why += "; " + why
+		}
+	}
+	p.For = slices.Concat(p.For, turns, rates)
 	return p
 }
 
