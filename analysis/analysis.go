@@ -243,12 +243,33 @@ func readFile(ctx context.Context, in Input, s incident.Source, sc *worker.Scann
 	if err != nil {
 		return obs, plain(err)
 	}
+	if err := byShape(ctx, in, s, obs); err != nil {
+		return obs, plain(err)
+	}
 	if obs.Empty() {
 		for i := range obs.Tails {
 			obs.Tails[i].Silent = true
 		}
 	}
 	return obs, nil
+}
+
+// byShape reads the steps of a file in which no wording showed any.
+func byShape(ctx context.Context, in Input, s incident.Source, obs *worker.Observations) error {
+	if len(obs.Progress)+len(obs.Phases) > 0 || in.Skim > 0 {
+		return nil
+	}
+	f, err := in.Opener.Open(s.Path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	found, err := worker.Summed(ctx, s.Name, f)
+	if err != nil || found == nil {
+		return err
+	}
+	obs.Progress, obs.Phases = found.Progress, found.Phases
+	return nil
 }
 
 // firstLook marks a report that did not search everything: what it did not see may overturn it, so nothing is confirmed.
