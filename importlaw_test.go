@@ -50,7 +50,7 @@ var law = []rule{
 	{"store/blob/s3test", []string{"integration/loopback"}, "a server for tests, of others' making"},
 	{"store/bundle", []string{"store", "workflow", "incident", "messages", "knowledge"}, "what is exported is what was stored, as people see it"},
 	{"store", []string{"store", "workflow", "incident"}, "a store fills a port of the workflow"},
-	{"chat", []string{"chat", "workflow", "isolate", "probe", "messages", "incident", "knowledge", "analysis/hostlist", "config", "pattern"}, "a transport fills a port of the workflow"},
+	{"chat", []string{"chat", "workflow", "isolate", "probe", "preflight", "analysis/history", "analysis/rerun", "messages", "incident", "knowledge", "analysis/hostlist", "config", "pattern"}, "a transport fills a port of the workflow"},
 	{"config", []string{"config"}, "configuration is data"},
 	{"eval", []string{"eval", "incident", "knowledge", "analysis/verify", "simulate", "messages"}, "the score is kept by somebody who did not play"},
 	{"isolate", []string{"analysis/hostlist"}, "a search for a culprit by tests knows nothing of logs"},

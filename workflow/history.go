@@ -24,6 +24,9 @@ func (inv Investigation) Remembered() (history.Record, bool) {
 		}
 		r.Job.ID = &job
 	}
+	if r.Job.Name == nil && inv.Ended != nil && inv.Ended.Name != "" {
+		r.Job.Name = &inv.Ended.Name
+	}
 	rec, err := history.Of(&r, history.Who{Cluster: inv.Cluster})
 	if err != nil {
 		return history.Record{}, false
@@ -38,22 +41,34 @@ func (inv Investigation) Remembered() (history.Record, bool) {
 // Past gathers what investigations leave to later ones.
 type Past struct{ lines bytes.Buffer }
 
-// Add takes what an investigation leaves, where it leaves anything.
-func (p *Past) Add(inv Investigation) {
+// Add takes what an investigation leaves, where it leaves anything; id is that of its run.
+func (p *Past) Add(inv Investigation) (id string, ok bool) {
 	rec, ok := inv.Remembered()
 	if !ok {
-		return
+		return "", false
 	}
-	if line, err := rec.Line(); err == nil { // one that does not fit a line is left out, as in an export
-		p.lines.Write(line)
+	line, err := rec.Line()
+	if err != nil { // one that does not fit a line is left out, as in an export
+		return "", false
 	}
+	p.lines.Write(line)
+	return rec.ID, true
+}
+
+// Book is all of it, to compare a run with.
+func (p *Past) Book(ctx context.Context) (*history.Book, error) {
+	book, err := history.Read(ctx, "cases", bytes.NewReader(p.lines.Bytes()))
+	if err != nil {
+		return nil, fmt.Errorf("reading what cases left: %w", err)
+	}
+	return book, nil
 }
 
 // Trends are sentences on what their failures have in common beyond chance.
 func (p *Past) Trends(ctx context.Context) ([]string, error) {
-	book, err := history.Read(ctx, "cases", bytes.NewReader(p.lines.Bytes()))
+	book, err := p.Book(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("reading what cases left: %w", err)
+		return nil, err
 	}
 	var out []string
 	for _, t := range book.Trends() {

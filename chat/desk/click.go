@@ -57,7 +57,7 @@ func deeds() map[string]deed {
 		}},
 		actRetry:   {do: (*act).retry},
 		actTested:  {do: (*act).pressed},
-		actSubmit:  {trusted: true, do: (*act).submitTest},
+		actSubmit:  {do: (*act).submitTest},
 		actLeave:   {question: true, do: (*act).leave},
 		actShare:   {trusted: true, do: (*act).share},
 		actDispute: {do: (*act).askDispute},

@@ -80,8 +80,18 @@ func (a *act) pressed(ctx context.Context, inv workflow.Investigation, t target)
 	return a.tested(ctx, inv, []string{t.rest})
 }
 
-// submitTest has the bot submit a test, because a person who may clicked.
+// submitTest has the bot submit a test, because a person who may clicked: the one who asked, an admin, or somebody who is trusted by name. A
+// channel that trusts everybody does not let everybody start jobs.
 func (a *act) submitTest(ctx context.Context, inv workflow.Investigation, t target) error {
+	rule, _ := a.policy.rule(inv.Home)
+	rule.Trusted.Anyone = false
+	ok, err := a.among(ctx, rule.Trusted, a.policy.Admins)
+	if err != nil {
+		return err
+	}
+	if !ok && inv.Home.Requester != a.in.User {
+		return a.refuse(ctx, inv.ID, refusedPerson, notYours, "submit test "+shown(t.rest), person(inv.Home.Requester))
+	}
 	return a.change(ctx, inv.ID, func(inv *workflow.Investigation) change {
 		test, job, err := a.Flow.SubmitTest(inv, t.rest, a.in.User)
 		if err != nil {

@@ -120,18 +120,26 @@ func (l lesson) counted() string {
 	return text
 }
 
-// Lessons is the Lessons of a workflow.Flow: what helped most often, in words of ours. People's own words stay in their cases, from which
-// they can be forgotten.
+// Lessons is the Lessons of a workflow.Flow: what this channel's cases say of a case, in words of ours. People's own words stay in their
+// cases, from which they can be forgotten.
 func (d *Desk) Lessons(ctx context.Context, inv workflow.Investigation) ([]string, error) {
+	var out []string
+	past, err := d.earlierRuns(ctx, inv)
+	if err != nil {
+		return nil, err
+	}
+	if past != nil {
+		out = past.recalled(redact.Report(inv.Report))
+	}
 	list, err := d.lessons(ctx, inv)
 	if err != nil || len(list) == 0 || list[0].worked == 0 {
-		return nil, err
+		return out, err
 	}
 	best := list[0]
 	if best.remedy.Slug == "" {
-		return []string{say(lessonTheirs, best.counted())}, nil
+		return append(out, say(lessonTheirs, best.counted())), nil
 	}
-	return []string{say(lessonWorked, strings.TrimSuffix(best.remedy.Does, "."), best.counted())}, nil
+	return append(out, say(lessonWorked, strings.TrimSuffix(best.remedy.Does, "."), best.counted())), nil
 }
 
 // fixes answers what helps against the failure of a case: what is known, and what this channel's cases say.

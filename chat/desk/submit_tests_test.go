@@ -91,6 +91,17 @@ func TestATestIsSubmittedAfterAClick(t *testing.T) {
 	if len(f.names) > 0 || search(t, s).Tests[0].Name != "" {
 		t.Fatalf("submitted for anybody: %v", f.names)
 	}
+	everybody := *s.policy
+	everybody.Channels = map[string]Rule{"C1": s.policy.Channels["C1"]}
+	open := everybody.Channels["C1"]
+	open.Trusted.Anyone = true
+	everybody.Channels["C1"] = open
+	named := s.policy
+	s.policy = &everybody
+	if s.submit("U3", "1a"); len(f.names) > 0 || search(t, s).Tests[0].Name != "" {
+		t.Fatal("a channel that trusts everybody lets everybody submit")
+	}
+	s.policy = named
 	if got := s.submit("U2", "1a"); !strings.Contains(got, "Submitting test 1a as job") {
 		t.Fatal(got)
 	}

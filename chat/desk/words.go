@@ -62,6 +62,10 @@ const (
 	fixesTheirs     situation = "fixes-theirs"      // people's words, how often it worked
 	lessonWorked    situation = "lesson-worked"     // what, how often it worked, and where
 	lessonTheirs    situation = "lesson-theirs"     // how often it worked, and where
+	pastAgain       situation = "past-again"        // what, and in which cases
+	pastExclude     situation = "past-exclude"      // the flag
+	pastCompared    situation = "past-compared"     // case, figures
+	pastChanged     situation = "past-changed"      // case, what
 	fixNoted        situation = "fix-noted"         // investigation, job, case
 	fixAwaited      situation = "fix-awaited"       // job name, command, investigation
 	fixWhich        situation = "fix-which"         // command, investigation
@@ -295,6 +299,10 @@ var texts = map[situation]string{
 	fixesHere:       "*Worked here %s.*",
 	fixesTheirs:     "• In this channel's words: %s. *Worked %s.*",
 	lessonWorked:    "*Worked here before*: %s (%s).",
+	pastAgain:       "*Seen here before*: %s (%s).",
+	pastExclude:     "Resubmit without it (%s), and have it checked.",
+	pastCompared:    "*Compared with %s*, an earlier run of this job: %s.",
+	pastChanged:     "*Changed since %s*, the last good run of this job: %s.",
 	lessonTheirs:    "*Solved here before* (%s): open that case to see how.",
 	fixNoted:        "Noted. Once job %s (%s) has a report, I'll compare the two runs and post in the thread of %s whether the fix worked.",
 	fixAwaited:      "Noted. When the next run of %s ends, I'll compare it and post whether the fix worked. To compare a run sooner, name it: `%s fixed %s 12345`.",
