@@ -105,10 +105,10 @@ func Judge(all []Result) (out []Trouble) {
 			continue
 		}
 		slices.SortFunc(of, func(a, b Result) int { return a.Rank - b.Rank })
-		out = append(out, failed(c, of)...)
-		if t, ok := absent(c, of); ok {
+		if t, ok := absent(c, of); ok { // first: those that wait for it fail, too
 			out = append(out, t)
 		}
+		out = append(out, failed(c, of)...)
 		if c != "communication" {
 			out = append(out, slowed(c, of)...)
 		}
