@@ -45,7 +45,7 @@ var law = []rule{
 	{"analysis", []string{"analysis", "incident", "knowledge", "pattern"}, "the engine is pure"},
 	{"messages/blockkit", nil, "blocks of the chat know nothing of reports"},
 	{"messages", []string{"messages", "incident", "knowledge", "pattern"}, "how it looks decides nothing"},
-	{"workflow", []string{"workflow", "analysis", "isolate", "messages", "incident", "knowledge"}, "the investigation knows its ports, not who fills them"},
+	{"workflow", []string{"workflow", "analysis", "isolate", "messages", "incident", "knowledge", "pattern"}, "the investigation knows its ports, not who fills them"},
 	{"fetch", []string{"fetch", "workflow", "incident", "analysis/hostlist", "config"}, "a source fills a port of the workflow"},
 	{"store/blob/s3test", []string{"integration/loopback"}, "a server for tests, of others' making"},
 	{"store/bundle", []string{"store", "workflow", "incident", "messages", "knowledge"}, "what is exported is what was stored, as people see it"},

@@ -39,6 +39,14 @@ type Evidence struct {
 	// where it succeeded.
 	Ticked []string
 	Ran    map[string]error
+	// Shown is what something else than a check shows of items, by id: the report of a run, an earlier run.
+	Shown map[string]Shown
+}
+
+// Shown is how an item stands by something else than a check, and by what.
+type Shown struct {
+	State State
+	Proof string
 }
 
 // Names of the lists that are known. A team's own come from its configuration.
@@ -89,12 +97,15 @@ var checklists = map[string][]Item{
 	},
 }
 
+// ByPerson is the proof of an item that a person ticked.
+const ByPerson = "ticked by a person"
+
 // Tick says how each item stands: what evidence shows counts before what people say, and both before nothing.
 func Tick(items []Item, e *Evidence) []Item {
 	out := slices.Clone(items)
 	for i := range out {
 		it := &out[i]
-		it.State, it.Proof = Open, "tick it with --tick "+it.ID
+		it.State, it.Proof = Open, ""
 		if it.check != nil {
 			it.State, it.Proof = it.check(e)
 		}
@@ -104,11 +115,22 @@ func Tick(items []Item, e *Evidence) []Item {
 				it.State, it.Proof = Failed, "its command failed: "+clip(err.Error())
 			}
 		}
+		if s, ok := e.Shown[it.ID]; ok && it.State == Open {
+			it.State, it.Proof = s.State, s.Proof
+		}
 		if it.State == Open && slices.Contains(e.Ticked, it.ID) {
-			it.State, it.Proof = Passed, "ticked by a person"
+			it.State, it.Proof = Passed, ByPerson
 		}
 	}
 	return out
+}
+
+// How is the proof of an item, or how a person ticks it in a command where nothing tells.
+func (it Item) How() string {
+	if it.Proof == "" {
+		return "tick it with --tick " + it.ID
+	}
+	return it.Proof
 }
 
 // Blocking are the findings that items make: a critical one must be passed.
@@ -117,7 +139,7 @@ func Blocking(items []Item) []Finding {
 	for _, it := range items {
 		switch {
 		case it.Critical && it.State != Passed:
-			out = append(out, Finding{Level: Fail, Check: "checklist", Text: it.Text + ": " + string(it.State) + " (" + it.Proof + ")"})
+			out = append(out, Finding{Level: Fail, Check: "checklist", Text: it.Text + ": " + string(it.State) + " (" + it.How() + ")"})
 		case it.State == Failed:
 			out = append(out, Finding{Level: Warn, Check: "checklist", Text: it.Text + ": " + it.Proof})
 		}
@@ -130,6 +152,9 @@ func nodesPass(e *Evidence) (State, string) {
 		if f.Level == Fail {
 			return Failed, fmt.Sprintf("%s: %s", f.Check, f.Text)
 		}
+	}
+	if len(e.Nodes) == 0 {
+		return Open, "run bot check on the job's nodes"
 	}
 	return Passed, fmt.Sprintf("%d checked", len(e.Nodes))
 }

@@ -97,6 +97,7 @@ type Input struct {
 	Notes []Note
 
 	running bool // comes from Run, which goes on by itself
+	clicked bool // what it brings answers a person's click, however long ago that was
 	rerun   *incident.Rerun
 }
 
@@ -131,7 +132,7 @@ func (f *Flow) Handle(ctx context.Context, id string, in Input) error {
 	if ofRunning && inv.State != AwaitingEnd && !inv.Running {
 		return &NotAllowedError{State: inv.State, Event: in.Event}
 	}
-	if in.Actor != "" {
+	if in.Actor != "" || in.clicked {
 		inv.Noise.Answers = answersMost
 	}
 	switch in.Event {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"faultline/isolate"
+	"faultline/pattern"
 )
 
 // Submitting is what a cluster's configuration allows the bot to submit: tests of a search for a culprit, and nothing else. The zero one
@@ -17,6 +18,14 @@ type Submitting struct {
 	Partitions []string
 	Hours      float64 // GPU hours that the tests of one case may cost together, by their time limits
 }
+
+// testName names the job of a test: by case, its version, and test.
+const testName = "faultline-%s-%d-%s"
+
+var testNameForm = pattern.New(`^faultline-F-[0-9]{1,12}-[0-9]{1,12}-[0-9]{1,3}[a-h]$`)
+
+// IsTest says that a job is a test that a bot submitted: where it fails, that is an outcome, and no failure to be looked at.
+func IsTest(name string) bool { return testNameForm.MatchString(name) }
 
 // Submitter runs tests on a cluster.
 type Submitter interface {
@@ -63,7 +72,7 @@ func (f *Flow) SubmitTest(inv *Investigation, id, by string) (t isolate.Test, jo
 		return t, job, err
 	}
 	l := inv.Search.Clone()
-	l.Tests[i].Name, l.Tests[i].By = fmt.Sprintf("faultline-%s-%d-%s", inv.ID, inv.Version+1, id), by
+	l.Tests[i].Name, l.Tests[i].By = fmt.Sprintf(testName, inv.ID, inv.Version+1, id), by
 	inv.Search = l
 	return l.Tests[i], Job{Key: "submit/" + l.Tests[i].Name, Kind: JobSubmit, Investigation: inv.ID, Payload: []byte(l.Tests[i].Name)}, nil
 }
@@ -108,7 +117,7 @@ func (f *Flow) RunTest(ctx context.Context, l *Lease) (wait time.Duration, err e
 		return testPoll, nil
 	}
 	return f.moveFix(ctx, inv.ID, Input{Event: TestEnded, Text: fmt.Sprintf("job %s of test %s ended: %s", t.Job, t.ID, outcome),
-		Tests: []isolate.Test{{ID: t.ID, Outcome: outcome}}, Done: l})
+		Tests: []isolate.Test{{ID: t.ID, Outcome: outcome}}, Done: l, clicked: true})
 }
 
 // submit has the cluster start a test, and notes its job. A test that the cluster does not take is void.
@@ -123,7 +132,7 @@ func (f *Flow) submit(ctx context.Context, inv *Investigation, i int, l *Lease) 
 			return submitAgain, nil
 		}
 		return f.moveFix(ctx, inv.ID, Input{Event: TestEnded, Text: fmt.Sprintf("test %s could not be submitted: %v", t.ID, err),
-			Tests: []isolate.Test{{ID: t.ID, Outcome: isolate.Void}}, Done: l})
+			Tests: []isolate.Test{{ID: t.ID, Outcome: isolate.Void}}, Done: l, clicked: true})
 	}
 	search := inv.Search.Clone()
 	search.Tests[i].Job = job

@@ -19,6 +19,7 @@ type Work struct {
 	Causes []Cause
 	Whys   []AnsweredWhy
 	Tasks  []Task
+	Lists  []Checklist
 	// Narrowed is the cause that is left by what people found, "" while more are.
 	Narrowed string
 }
@@ -49,6 +50,38 @@ type Task struct {
 	By    string // who ticked it
 }
 
+// Checklist is a list that people go through for a case. How its items stand is looked up anew each time: here is what people ticked.
+type Checklist struct {
+	Name  string
+	Key   string // of the newest post that shows it
+	Ticks []Ticked
+}
+
+// Ticked is an item that a person says is so.
+type Ticked struct {
+	ID string
+	By string
+	At time.Time
+}
+
+// Tick notes who says that an item of a list is so, or that it is not.
+func (w *Work) Tick(list, id string, by string, at time.Time, so bool) {
+	l := w.List(list)
+	l.Ticks = slices.DeleteFunc(slices.Clone(l.Ticks), func(t Ticked) bool { return t.ID == id })
+	if so {
+		l.Ticks = append(l.Ticks, Ticked{id, by, at})
+	}
+}
+
+// List is the list of a name; where nobody went through it before, it is a new one.
+func (w *Work) List(name string) *Checklist {
+	i := slices.IndexFunc(w.Lists, func(l Checklist) bool { return l.Name == name })
+	if i < 0 {
+		i, w.Lists = len(w.Lists), append(w.Lists, Checklist{Name: name})
+	}
+	return &w.Lists[i]
+}
+
 // States of a cause.
 const (
 	CauseOpen         = "open"
@@ -64,6 +97,7 @@ var CauseStates = []string{CauseOpen, CauseRunning, CauseSupports, CauseContradi
 // clone copies what is changed in place.
 func (w Work) clone() Work {
 	w.Causes, w.Whys, w.Tasks = slices.Clone(w.Causes), slices.Clone(w.Whys), slices.Clone(w.Tasks)
+	w.Lists = slices.Clone(w.Lists)
 	return w
 }
 

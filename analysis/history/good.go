@@ -81,6 +81,15 @@ func (p *Past) before(such func(r *Run) bool) *Run {
 	return newest(list)[0]
 }
 
+// Completed is the newest run of the same name that completed on so many ranks at most.
+func (p *Past) Completed(most int) (Record, bool) {
+	r := p.before(func(r *Run) bool { return r.Completed && r.WorldSize > 0 && r.WorldSize <= most })
+	if r == nil {
+		return Record{}, false
+	}
+	return r.Record, true
+}
+
 // Before is the run that this one is to be compared with: the newest of the same name that completed, else the newest.
 func (p *Past) Before() (Record, bool) {
 	r := p.before(func(r *Run) bool { return r.Completed })

@@ -30,6 +30,7 @@ const (
 	actOwn      = "own"
 	actTested   = "tested"
 	actSubmit   = "submit"
+	actTick     = "tick"
 	actCancel   = "cancel"
 	actRerun    = "rerun"
 	actRetry    = "retry"

@@ -58,6 +58,7 @@ func deeds() map[string]deed {
 		actRetry:   {do: (*act).retry},
 		actTested:  {do: (*act).pressed},
 		actSubmit:  {do: (*act).submitTest},
+		actTick:    {do: (*act).ticked},
 		actLeave:   {question: true, do: (*act).leave},
 		actShare:   {trusted: true, do: (*act).share},
 		actDispute: {do: (*act).askDispute},

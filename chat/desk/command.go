@@ -44,6 +44,7 @@ var usages = []usage{
 	{"repro F-12", "a small script that reproduces the fault, or tests the component that may have it"},
 	{"isolate F-12", "narrow the fault down to a node or link with tests that you run; add the command that reproduces it"},
 	{"work F-12", "causes to test, five whys, action items; then `work F-12 h1 contradicts …`, `w4 because …`, `a2 me 2026-12-01`, `a2 done`, `add …`"},
+	{"checklist F-12 pre-training", "a checklist to tick here: `pre-training`, `scaling-up`, `long-run`, or your team's own; what I can check is ticked with its evidence. Then `checklist F-12 pre-training small-run`"},
 	{"postmortem F-12", "one page for the team: impact, timeline, five whys, action items"},
 	{"help", "this"},
 }
@@ -163,6 +164,8 @@ func (a *act) command(ctx context.Context, o order, inv workflow.Investigation) 
 		return a.isolate(ctx, inv, o)
 	case "work":
 		return a.work(ctx, inv, o)
+	case "checklist":
+		return a.checklist(ctx, inv, o)
 	case "postmortem":
 		return a.postmortem(ctx, inv)
 	case "repro":

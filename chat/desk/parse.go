@@ -27,7 +27,7 @@ var verbs = map[string]string{
 	"diagnose": "diagnose", "help": "help", "?": "help", "status": "status", "list": "list", "cancel": "cancel", "stop": "cancel",
 	"rerun": "rerun", "re-run": "rerun", "again": "rerun", "mute": "mute", "own": "own", "ping": "ping", "why": "why", "why?": "why",
 	"close": "close", "dispute": "dispute", "wrong": "dispute", "logs": "logs", "explain": "explain",
-	"watch": "watch", "digest": "digest", "setup": "setup", "unmute": "unmute", "storage": "storage", "fixed": "fixed", "fixes": "fixes", "work": "work", "isolate": "isolate", "repro": "repro", "postmortem": "postmortem", "post-mortem": "postmortem",
+	"watch": "watch", "digest": "digest", "setup": "setup", "unmute": "unmute", "storage": "storage", "fixed": "fixed", "fixes": "fixes", "work": "work", "checklist": "checklist", "isolate": "isolate", "repro": "repro", "postmortem": "postmortem", "post-mortem": "postmortem",
 }
 
 // jobName announces that the name of a job follows, and not an investigation.
@@ -105,7 +105,7 @@ func parse(text string) order {
 		o.rest = strings.Join(strings.Fields(strings.Trim(strings.TrimSpace(o.rest), "`")), " ")
 		return o
 	}
-	if o.verb == "work" {
+	if o.verb == "work" || o.verb == "checklist" {
 		_, rest, _ := strings.Cut(text, verb) // as it is: the chat writes people as links
 		list := strings.Fields(rest)
 		if len(list) > 0 && o.identify(list[0]) {

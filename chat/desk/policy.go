@@ -3,6 +3,7 @@ package desk
 import (
 	"slices"
 
+	"faultline/config"
 	"faultline/workflow"
 )
 
@@ -27,6 +28,8 @@ type Policy struct {
 	AskForStorage bool
 	// TypedStorage: there are hosts that the address of a storage cluster may name when a person types it.
 	TypedStorage bool
+	// Checklists are those of the teams' own.
+	Checklists []config.Checklist
 }
 
 // Cluster is what the desk knows of a cluster.

@@ -122,6 +122,40 @@ func TestATestIsSubmittedAfterAClick(t *testing.T) {
 	}
 }
 
+// A search that the bot runs comes to its end, round after round: each answers a click, and none counts as unasked. The failures of its
+// tests are outcomes, and open no case.
+func TestASearchOfManyRoundsIsRunToItsEnd(t *testing.T) {
+	s, f := farmed(t)
+	allowed := s.desk.Flow.Submitting("west")
+	allowed.Hours = 1000
+	s.desk.Flow.Submitting = func(string) workflow.Submitting { return allowed }
+	s.desk.Flow.Facts = func(ctx context.Context, _, job string) (workflow.Found, error) {
+		found := workflow.Found{Partition: "gpu", Limit: "00:05:00", State: "COMPLETED"}
+		inv, err := s.store.Load(ctx, "F-1")
+		if err == nil && inv.Search != nil && slices.ContainsFunc(inv.Search.Tests, func(x isolate.Test) bool { return x.Job == job && slices.Contains(x.Nodes, "cn11") }) {
+			found.State = "FAILED"
+		}
+		return found, nil
+	}
+	s.says("isolate F-1")
+	for range 20 {
+		for _, x := range search(t, s).Pending() {
+			s.submit("U2", x.ID)
+		}
+		s.runs(time.Minute)
+	}
+	thread := s.transcript()
+	if len(f.names) < 8 || !strings.Contains(thread, "Found: cn11") || strings.Contains(thread, "I've reached my limit") {
+		t.Errorf("%d tests\n%s", len(f.names), thread[max(0, len(thread)-2000):])
+	}
+	for name, other := range map[string]bool{f.names[0]: false, "faultline-train": true} {
+		e := workflow.Ended{Cluster: "west", Job: "901", Name: name, State: "FAILED"}
+		if _, taken := (&Policy{Watches: []Watch{{Cluster: "west", Channel: "C1"}}}).watch(e); taken != other {
+			t.Errorf("%s is watched: %v", name, taken)
+		}
+	}
+}
+
 func TestTheCostOfACaseIsBounded(t *testing.T) {
 	s, f := farmed(t)
 	s.says("isolate F-1")

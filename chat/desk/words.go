@@ -95,6 +95,13 @@ const (
 	workTask        situation = "work-task"         // number, task
 	workDay         situation = "work-day"          // what was typed
 	workFoot        situation = "work-foot"         // command, investigation
+	listWhich       situation = "list-which"        // command, investigation
+	listNone        situation = "list-none"         // what was typed, command, investigation
+	listNoItem      situation = "list-no-item"      // list, what was typed
+	listShown       situation = "list-shown"        // list, investigation
+	listTicked      situation = "list-ticked"       // list, item, what became of it, how far the list is
+	listHead        situation = "list-head"         // list, how far it is
+	listFoot        situation = "list-foot"         // list, command, investigation
 	postmortemMade  situation = "postmortem"        // investigation
 	postmortemNone  situation = "postmortem-none"   // investigation
 	disputed        situation = "disputed"
@@ -333,6 +340,13 @@ var texts = map[situation]string{
 	workTask:        "Noted. a%d: %s.",
 	workDay:         "%s isn't a day. Write it as 2026-12-01.",
 	workFoot:        "Write `%[1]s work %[2]s` and what you did: `h1 contradicts …`, `w4 because …`, `a2 me 2026-12-01`, `a2 done`, `add …`. I'll remind the owner on the due date.",
+	listWhich:       "Which checklist? Write `%s checklist %s pre-training`.",
+	listNone:        "There is no checklist %s. `%s checklist %s` names them.",
+	listNoItem:      "The checklist %s has no item %s.",
+	listShown:       "The checklist %s is in the thread of %s.",
+	listTicked:      "Checklist %s: %s is %s. %s.",
+	listHead:        "*Checklist %s*: %s",
+	listFoot:        "`bot check --checklist %[1]s` checks the nodes and paths before `sbatch`. To undo a tick: `%[2]s checklist %[3]s %[1]s ITEM undo`.",
 	postmortemMade:  "The post-mortem for %s is in its thread, where you can read and edit it.",
 	postmortemNone:  "%s has no report yet. Try again once it has a verdict.",
 	skipped:         "Continuing without the storage logs. The report will say that storage was not examined.",

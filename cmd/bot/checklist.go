@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"faultline/chat/desk"
 	"faultline/config"
 	"faultline/preflight"
 )
@@ -57,7 +58,7 @@ func (l *listing) load(cfg config.Config) error {
 	if l.evidence.Plan, err = preflight.ParsePlan(l.plans); err != nil {
 		return usage("--plan: %v", err)
 	}
-	if l.items, l.commands, err = itemsOf(cfg, l.name); err != nil {
+	if l.items, l.commands, err = desk.ItemsOf(cfg.Checklists, l.name); err != nil {
 		return usage("--checklist %s: %v", l.name, err)
 	}
 	for _, t := range l.ticks {
@@ -67,43 +68,6 @@ func (l *listing) load(cfg config.Config) error {
 	}
 	l.evidence.Ticked, l.evidence.Ran = l.ticks, map[string]error{}
 	return nil
-}
-
-// itemsOf is a list of the configuration, with those that it includes in front, else one that is built in.
-func itemsOf(cfg config.Config, name string) ([]preflight.Item, map[string]string, error) {
-	i := slices.IndexFunc(cfg.Checklists, func(c config.Checklist) bool { return c.Name == name })
-	if i < 0 {
-		items, ok := preflight.Checklist(name)
-		if !ok {
-			names := preflight.Checklists()
-			for _, c := range cfg.Checklists {
-				names = append(names, c.Name)
-			}
-			return nil, nil, fmt.Errorf("there is none; choose one of %s", strings.Join(names, ", "))
-		}
-		return items, nil, nil
-	}
-	var items []preflight.Item
-	commands := map[string]string{}
-	for _, base := range cfg.Checklists[i].Includes {
-		included, ok := preflight.Checklist(base)
-		if !ok {
-			return nil, nil, fmt.Errorf("it includes %q, which is none of %s", base, strings.Join(preflight.Checklists(), ", "))
-		}
-		for _, it := range included {
-			if !slices.ContainsFunc(items, func(o preflight.Item) bool { return o.ID == it.ID }) {
-				items = append(items, it)
-			}
-		}
-	}
-	for _, own := range cfg.Checklists[i].Items { // one of the same id takes the place of an included one
-		items = slices.DeleteFunc(items, func(o preflight.Item) bool { return o.ID == own.ID })
-		items = append(items, preflight.Item{ID: own.ID, Text: own.Text, Critical: own.Critical})
-		if own.Run != "" {
-			commands[own.ID] = own.Run
-		}
-	}
-	return items, commands, nil
 }
 
 // ofItem bounds the command of an item.
@@ -147,6 +111,6 @@ func (l *listing) show(w io.Writer) {
 		if it.Critical {
 			critical = " (critical)"
 		}
-		fmt.Fprintln(w, printable(fmt.Sprintf("%s %s%s: %s", boxes[it.State], it.Text, critical, it.Proof), 400))
+		fmt.Fprintln(w, printable(fmt.Sprintf("%s %s%s: %s", boxes[it.State], it.Text, critical, it.How()), 400))
 	}
 }

@@ -15,6 +15,7 @@ func policyOf(cfg config.Config) *desk.Policy {
 		Admins:   who(cfg.Access.Admins),
 		Clusters: map[string]desk.Cluster{},
 		Identity: cfg.Identities, AskForStorage: cfg.StorageAccess.Ask, TypedStorage: cfg.StorageAccess.Untyped() == "",
+		Checklists: cfg.Checklists,
 	}
 	var all []string
 	for _, c := range cfg.Clusters {

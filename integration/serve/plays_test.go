@@ -199,6 +199,25 @@ var worked = play{"worked", nil, func(m *mortal) {
 	m.sees(slack.Training, "Nobody watched the memory")
 }}
 
+// listed is a case for which people go through a checklist: with buttons, in words, and one tick taken back.
+var listed = play{"listed", nil, func(m *mortal) {
+	bad, _ := m.job(oom(), nil)
+	m.diagnose(slack.Alice, slack.Training, bad)
+	m.sees(slack.Training, "report.json")
+	m.rests()
+	id := m.ask("SELECT id FROM investigation ORDER BY opened DESC LIMIT 1")
+	m.diagnose(slack.Bob, slack.Training, "checklist "+id+" long-run")
+	msg := m.sees(slack.Training, "Checklist long-run", "5 ticked")
+	m.rests()
+	m.presses(slack.Alice, msg, "tick/long-run-alerts")
+	m.rests()
+	m.diagnose(slack.Bob, slack.Training, "checklist "+id+" long-run loss-watch")
+	m.rests()
+	m.diagnose(slack.Bob, slack.Training, "checklist "+id+" long-run alerts undo")
+	m.rests()
+	m.newest(slack.Training, "Checklist long-run")
+}}
+
 // stopped is an investigation that somebody cancels.
 var stopped = play{"stopped", nil, func(m *mortal) {
 	m.diagnose(slack.Alice, slack.Training, "9999")
