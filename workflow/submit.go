@@ -134,17 +134,35 @@ func (f *Flow) submit(ctx context.Context, inv *Investigation, i int, l *Lease) 
 		return f.moveFix(ctx, inv.ID, Input{Event: TestEnded, Text: fmt.Sprintf("test %s could not be submitted: %v", t.ID, err),
 			Tests: []isolate.Test{{ID: t.ID, Outcome: isolate.Void}}, Done: l, clicked: true})
 	}
-	search := inv.Search.Clone()
-	search.Tests[i].Job = job
-	inv.Search = search
-	e := f.entry("answer", fmt.Sprintf("test %s is job %s: sbatch %v %s", t.ID, job, search.Flags(t), search.Run(t)))
-	e.Actor = t.By
-	err = f.Store.Save(ctx, Change{Investigation: inv, Entries: []Entry{e}})
-	if errors.Is(err, ErrConflict) {
-		return time.Second, nil // the next try finds the job by its name
-	}
-	if err != nil {
-		return 0, fmt.Errorf("investigation %s: storing the job of test %s: %w", inv.ID, t.ID, err)
+	if err := f.submitted(ctx, *inv, i, job); err != nil {
+		return 0, err
 	}
 	return testPoll, nil
+}
+
+// submitted notes the job of a test, also where another test of the round is noted at the same time: tests run side by side.
+func (f *Flow) submitted(ctx context.Context, inv Investigation, i int, job string) error {
+	for {
+		search := inv.Search.Clone()
+		t := &search.Tests[i]
+		t.Job = job
+		inv.Search = search
+		e := f.entry("answer", fmt.Sprintf("test %s is job %s: sbatch %v %s", t.ID, job, search.Flags(*t), search.Run(*t)))
+		e.Actor = t.By
+		err := f.Store.Save(ctx, Change{Investigation: &inv, Entries: []Entry{e}})
+		if err == nil {
+			return nil
+		}
+		name := t.Name
+		if !errors.Is(err, ErrConflict) {
+			return fmt.Errorf("investigation %s: storing the job of test %s: %w", inv.ID, t.ID, err)
+		}
+		if inv, err = f.Store.Load(ctx, inv.ID); err != nil {
+			return fmt.Errorf("investigation %s: %w", inv.ID, err)
+		}
+		same := inv.Search != nil && i < len(inv.Search.Tests) && inv.Search.Tests[i].Name == name
+		if !same { // another search began: this job is nobody's
+			return nil
+		}
+	}
 }

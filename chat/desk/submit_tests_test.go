@@ -16,6 +16,7 @@ import (
 // farm is a cluster that takes tests: cn11 is bad.
 type farm struct {
 	names, lines []string
+	calls        int
 	down         bool
 }
 
@@ -23,6 +24,7 @@ func (f *farm) Submit(_ context.Context, cluster, name string, flags []string, c
 	if f.down {
 		return "", errors.New("sbatch said: down for maintenance")
 	}
+	f.calls++
 	job := fmt.Sprint(900 + slices.Index(append(slices.Clone(f.names), name), name))
 	if !slices.Contains(f.names, name) {
 		f.names = append(f.names, name)
@@ -191,6 +193,32 @@ func TestWhatIsNotOnTheListIsNotSubmitted(t *testing.T) {
 	s.runs(10 * time.Second)
 	if len(f.names) > 0 {
 		t.Errorf("%v", f.lines)
+	}
+}
+
+// Where the case changes while a test is submitted, the job is noted all the same: the cluster is not asked again, which may not know yet of a
+// job that ended at once.
+func TestASubmissionIsNotedBesideAnotherChange(t *testing.T) {
+	s, f := farmed(t)
+	s.says("isolate F-1")
+	s.submit("U2", "1a")
+	s.store.save = func(c workflow.Change) {
+		if c.Investigation == nil || c.Investigation.Search == nil || c.Investigation.Search.Tests[0].Job == "" {
+			return
+		}
+		s.store.save = nil
+		other, err := s.store.Load(t.Context(), "F-1")
+		if err == nil {
+			other.Muted = true
+			err = s.store.Memory.Save(t.Context(), workflow.Change{Investigation: &other})
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	s.runs(15 * time.Second)
+	if inv := s.at("F-1", workflow.Isolating); f.calls != 1 || inv.Search.Tests[0].Job != "900" || !inv.Muted {
+		t.Errorf("%d calls, %+v", f.calls, inv.Search.Tests[0])
 	}
 }
 

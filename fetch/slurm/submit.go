@@ -40,12 +40,13 @@ func (c *Commands) Submit(ctx context.Context, b Batch) (string, error) {
 	return id, nil
 }
 
-// called is the job of a name, "" = there is none. The controller knows those that wait and run, the accounting those that ended.
+// called is the job of a name, "" = there is none. The controller knows those that wait, run, or ended a while ago, the accounting those that
+// ended before. Of a job that ended within the second the accounting does not know yet.
 func (c *Commands) called(ctx context.Context, name string) (string, error) {
 	var silent error
 	answered := false
 	for _, argv := range [][]string{
-		{"squeue", "-h", "--me", "--name=" + name, "-o", "%A"},
+		{"squeue", "-h", "--me", "--states=all", "--name=" + name, "-o", "%A"},
 		{"sacct", "-X", "-n", "-P", "--name=" + name, "-S", "now-7days", "-o", "JobIDRaw"},
 	} {
 		out, err := c.run(ctx, argv...)

@@ -32,6 +32,9 @@ func TestATestIsSubmittedOnce(t *testing.T) {
 		}
 		n := 0
 		for _, line := range fake.ran {
+			if strings.HasPrefix(line, "squeue") && !strings.Contains(line, "--states=all") {
+				t.Errorf("%s: a job that just ended is not found by %s", name, line)
+			}
 			if strings.HasPrefix(line, "sbatch") {
 				n++
 				if line != "sbatch --parsable --job-name=faultline-F-1-4-1a --chdir=/scratch/f --output=faultline-F-1-4-1a-%j.out --nodes=2 --nodelist=cn[01-02] --wrap=srun all_reduce_perf -g 1" {
