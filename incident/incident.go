@@ -81,6 +81,7 @@ type Report struct {
 	Course          *Course          `json:"course,omitempty"`  // absent where no course can be drawn
 	Figures         []Figure         `json:"figures,omitempty"` // what the next run is compared by; absent where step lines tell nothing
 	Timeline        []Event          `json:"timeline"`
+	Before          []Precursor      `json:"before,omitempty"`    // what the run did again and again before its failure began
 	Lanes           *Lanes           `json:"lanes,omitempty"`     // absent where no event has a time
 	Standouts       []Standout       `json:"standouts,omitempty"` // lines that stand out, where no known failure matches
 	Shapes          []string         `json:"shapes,omitempty"`    // of lines that sound bad in a run that came to a good end: what such runs print, too

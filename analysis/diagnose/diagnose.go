@@ -67,6 +67,7 @@ func judge(f *resolve.Facts, all []mechanism.Mechanism, e Earlier) *incident.Rep
 	b.chain()
 	b.course()
 	b.timeline()
+	b.precursors()
 	r.Lanes = lanes.Of(s, r, b.when, b.whenCaused(), whatKernel)
 	b.hypotheses()
 	b.advice()

@@ -238,7 +238,7 @@ func (r *Run) decode() error {
 		{"root_ranks", &r.RootRanks}, {"root_nodes", &r.RootNodes}, {"component", &r.Component}, {"item", &r.Item}, {"step", &r.Step},
 		{"steps_logged", &r.StepsLogged}, {"framework", &r.Framework}, {"world_size", &r.WorldSize}, {"nodes_count", &r.NodesCount},
 		{"versions", &r.Versions}, {"nodes", &r.Nodes}, {"arguments", &r.Arguments}, {"user", &r.User}, {"shapes", &r.Shapes},
-		{"figures", &r.Figures},
+		{"figures", &r.Figures}, {"before", &r.Before},
 	} {
 		m, ok := r.members[x.name]
 		if ok && string(m.value) != "null" && json.Unmarshal(m.value, x.to) != nil {
@@ -276,6 +276,9 @@ func (r *Run) check() error {
 		if !word(f.Name) || !sound(f.Unit) || f.N < 0 {
 			return errors.New("a figure is none")
 		}
+	}
+	if len(r.Before) > maxFigures || slices.ContainsFunc(r.Before, func(p incident.Precursor) bool { return !word(p.Kind) || p.N < 0 || !(p.Last >= 0) || !(p.Over > 0) }) {
+		return errors.New("what came before is none")
 	}
 	for _, m := range []map[string]string{r.Versions, r.Arguments} {
 		for k, v := range m {

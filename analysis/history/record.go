@@ -48,6 +48,8 @@ type Record struct {
 	Arguments   map[string]string `json:"arguments,omitempty"`
 	// Figures sum up what its step lines printed: what the next run is compared by.
 	Figures []Figure `json:"figures,omitempty"`
+	// Before is what it did again and again before its failure began.
+	Before []incident.Precursor `json:"before,omitempty"`
 	// Shapes are of lines that sound bad and that a run printed which completed.
 	Shapes []string `json:"shapes,omitempty"`
 	// User is a key that tells one submitter from another, in whatever form the operator chooses. It is never shown.
@@ -95,6 +97,7 @@ func Of(r *incident.Report, who Who) (Record, error) {
 	for _, f := range r.Figures {
 		out.Figures = append(out.Figures, Figure{f.Name, f.Unit, f.N, f.Median, f.Spread, f.First, f.Last})
 	}
+	out.Before = slices.Clone(r.Before)
 	if j.WorldSize != nil {
 		out.WorldSize = *j.WorldSize
 	}

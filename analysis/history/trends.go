@@ -14,14 +14,15 @@ import (
 
 // Trend is something that many runs show together, and that chance does not explain.
 type Trend struct {
-	Kind string `json:"kind"` // node, setting, change, time-of-day, duration
+	Kind string `json:"kind"` // node, setting, change, time-of-day, duration, precursor
 	What string `json:"what"`
-	// Failed of With runs that have it failed, and FailedElse of Without that have it not; for the kinds of time With counts failures alone.
+	// Failed of With runs that have it failed, and FailedElse of Without that have it not; for the kinds of time, and for precursors, With counts
+	// failures alone.
 	Failed     int `json:"failed"`
 	With       int `json:"with"`
 	FailedElse int `json:"failed_else"`
 	Without    int `json:"without"`
-	// Ratio is that of both shares, null where none of the others failed; Chance is that of so many by accident, times all that was looked at.
+	// Ratio is that of both shares, null where none of the others failed, or for a precursor that of what was met to what chance lets expect; Chance is that of so many by accident, times all that was looked at.
 	Ratio     *float64 `json:"risk_ratio"`
 	Chance    float64  `json:"chance"`
 	Statement string   `json:"statement"`
@@ -33,7 +34,7 @@ const (
 	fewestFailures = 5
 	fewestWith     = 4
 	mostTrends     = 12
-	// unlikely is rare, for all five kinds of trends together.
+	// unlikely is the limit of each kind of trend: for all six together it is little more than rare.
 	unlikely     = rare / 5
 	mostSettings = 400
 )
@@ -60,7 +61,7 @@ func (b *Book) Trends() []Trend {
 	if len(runs) < fewestRuns || failures < fewestFailures {
 		return nil
 	}
-	out := slices.Concat(compared(runs, "node", nodesOf), compared(runs, "setting", settingsOf), compared(runs, "change", changesOf(runs)), hours(runs), durations(runs))
+	out := slices.Concat(compared(runs, "node", nodesOf), compared(runs, "setting", settingsOf), compared(runs, "change", changesOf(runs)), hours(runs), durations(runs), precursors(runs))
 	slices.SortStableFunc(out, func(x, y Trend) int { return cmp.Or(cmp.Compare(x.Chance, y.Chance), strings.Compare(x.What, y.What)) })
 	return out[:min(len(out), mostTrends)]
 }

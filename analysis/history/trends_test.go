@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"faultline/incident"
 )
 
 // past is a history that is made run by run.
@@ -44,6 +46,14 @@ func (p *past) run(failed bool, change ...func(*Record)) {
 		p.t.Fatal(err)
 	}
 	p.b.Write(b)
+}
+
+// saved is a run that saved every 30 minutes, the last time so many seconds before it failed.
+func saved(r *Record, before float64) []incident.Precursor {
+	start, _ := time.Parse(time.RFC3339, r.Start)
+	end, _ := time.Parse(time.RFC3339, r.End)
+	over := end.Sub(start).Seconds()
+	return []incident.Precursor{{Kind: incident.BeforeSave, N: 1 + int(over/1800), Last: before, Over: over}}
 }
 
 func (p *past) trends() []Trend {
@@ -102,6 +112,11 @@ func TestWhatFailuresGoWithIsFound(t *testing.T) {
 				})
 			}
 		}, "duration nightly"},
+		"what came before": {func(p *past) {
+			for i := range 10 {
+				p.run(true, func(r *Record) { r.Before = saved(r, float64(20+10*i)) })
+			}
+		}, "precursor save"},
 	} {
 		found := 0
 		for seed := range uint64(20) {
@@ -139,7 +154,11 @@ func TestNoTrendIsToldOfNoise(t *testing.T) {
 	for seed := range uint64(200) {
 		p := newPast(t, seed)
 		for i := range 60 {
-			p.run(i%5 == 0)
+			p.run(i%5 == 0, func(r *Record) {
+				if !r.Completed { // at any time between two saves
+					r.Before = saved(r, 1800*p.rng.Float64())
+				}
+			})
 		}
 		if got := p.trends(); len(got) > 0 {
 			told++
@@ -149,7 +168,14 @@ func TestNoTrendIsToldOfNoise(t *testing.T) {
 	if told > 6 { // of 200 at 1 in 100
 		t.Errorf("noise is told as a trend in %d of 200 histories", told)
 	}
-	p := newPast(t, 1)
+	p := newPast(t, 2)
+	for i := range 16 { // three of four failures are no five
+		p.run(i%4 == 0, func(r *Record) { r.Before = saved(r, 10) })
+	}
+	if got := p.trends(); slices.ContainsFunc(got, func(x Trend) bool { return x.Kind == "precursor" }) {
+		t.Errorf("%q", kinds(got))
+	}
+	p = newPast(t, 1)
 	for i := range 11 {
 		p.run(i < 8, func(r *Record) { r.Nodes[0] = "bad"; r.RootNodes = []string{"bad"} })
 	}
