@@ -65,7 +65,7 @@ def compute(args):
     """Forward and backward of two layers, again and again: the same input must give the same bits."""
     torch, dev = device(args)
     width = args.width or (8192 if dev.type == "cuda" else 512)
-    dtype = torch.bfloat16 if dev.type == "cuda" else torch.float32
+    dtype = getattr(torch, args.dtype) if args.dtype else torch.bfloat16 if dev.type == "cuda" else torch.float32
     torch.manual_seed(1)
     x, a, b = (torch.randn(width, width, device=dev).mul_(width ** -0.5).to(dtype).requires_grad_(i > 0) for i in range(3))
 
@@ -88,9 +88,21 @@ def compute(args):
         if again != first:
             raise Failed(f"step {len(times)} gave other results than the first, from the same input: {again} and {first}")
     times.sort()
-    # 2·n³ for each product: two forward, and backward one for x@a's weight, two for the second layer.
     usual = times[len(times) // 2]
-    return 10 * width ** 3 / usual / 1e12, "TFLOP/s", f"slowest step {times[-1] / usual:.2f} times the median of {len(times)}"
+    text = f"slowest step {times[-1] / usual:.2f} times the median of {len(times)}"
+    if args.dtype:
+        text += f"; {args.dtype} {headroom(torch, x.detach(), a.detach(), b.detach())}"
+    # 2·n³ for each product: two forward, and backward one for x@a's weight, two for the second layer.
+    return 10 * width ** 3 / usual / 1e12, "TFLOP/s", text
+
+
+def headroom(torch, x, a, b):
+    """How much larger inputs may become before two layers overflow in their type."""
+    for k in range(0, 128, 2):
+        y = torch.relu((x * 2.0 ** k) @ a) @ b
+        if not bool(torch.isfinite(y).all()):
+            return f"overflows when inputs are 2^{k} times as large"
+    return "doesn't overflow"
 
 
 def memory(args):
@@ -102,6 +114,8 @@ def memory(args):
         want = int(0.9 * torch.cuda.mem_get_info()[0])
     else:
         want = 10 ** 9
+    if args.held or args.then:
+        return replay(args, torch, dev)
     block, held, start = 2 ** 28, [], time.monotonic()
     while sum(t.numel() for t in held) < want:
         size = min(block, want - sum(t.numel() for t in held))
@@ -115,6 +129,24 @@ def memory(args):
             raise Failed(f"{wrong} bytes of block {i} read back wrong")
     settle(torch, dev)
     return 2 * want / (time.monotonic() - start) / 1e9, "GB/s", f"{want / 1e9:.1f} GB written and read"
+
+
+def replay(args, torch, dev):
+    """Allocates what the job held, and then what it could not have."""
+    start, held, left = time.monotonic(), [], int(args.held * 2 ** 30)
+    try:
+        while left > 0:
+            held.append(torch.zeros(min(left, 2 ** 28), dtype=torch.uint8, device=dev))
+            left -= 2 ** 28
+    except RuntimeError as e:
+        raise Failed(f"{sum(t.numel() for t in held) / 2 ** 30:.2f} of the {args.held:g} GiB that the job held could be allocated: {e}")
+    try:
+        held.append(torch.zeros(int(args.then * 2 ** 30), dtype=torch.uint8, device=dev))
+    except RuntimeError as e:
+        raise Failed(f"{args.held:g} GiB fit, and {args.then:g} GiB more do not: {e}")
+    settle(torch, dev)
+    total = args.held + args.then
+    return total * 2 ** 30 / (time.monotonic() - start) / 1e9, "GB/s", f"{args.held:g} GiB and {args.then:g} GiB more fit"
 
 
 def data(args):
@@ -156,7 +188,9 @@ def data(args):
         read += 1
         if time.monotonic() - start > args.seconds:
             break
-    return total / (time.monotonic() - start) / 1e6, "MB/s", f"{read} files, slowest read {slowest:.3f} s"
+    took = time.monotonic() - start
+    short = "" if took > 1 else "; too short to compare"
+    return total / took / 1e6, "MB/s", f"{read} files, slowest read {slowest:.3f} s{short}"
 
 
 def fail(e):
@@ -230,6 +264,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=20, help="all-reduces of each size")
     parser.add_argument("--width", type=int, help="of a layer")
     parser.add_argument("--gb", type=float, help="memory to fill, in GB (default: 0.9 of what is free on the GPU)")
+    parser.add_argument("--held", type=float, default=0, help="memory that the job held, in GiB: allocates it, and then --then")
+    parser.add_argument("--then", type=float, default=0, help="memory that it could not allocate, in GiB")
+    parser.add_argument("--dtype", choices=["bfloat16", "float16", "float32"], help="type to compute in")
     parser.add_argument("--data", default=".", help="a file or folder to read")
     parser.add_argument("--loader", help="module:function that returns the job's own loader")
     args = parser.parse_args()

@@ -31,6 +31,7 @@ const (
 	actTested   = "tested"
 	actSubmit   = "submit"
 	actTick     = "tick"
+	actRepro    = "repro"
 	actCancel   = "cancel"
 	actRerun    = "rerun"
 	actRetry    = "retry"
@@ -282,7 +283,11 @@ func verdictButtons(inv *workflow.Investigation) []messages.Button {
 	if inv.Report != nil && inv.Report.Verdict.Status == incident.NoFailure {
 		return append(out, button(actRerun, value, "Run again"))
 	}
-	return append(out, button(actDispute, value, "This is wrong"))
+	out = append(out, button(actDispute, value, "This is wrong"))
+	if inv.Report != nil && inv.Report.Triage == nil && reproducible(inv.Report) {
+		out = append(out, button(actRepro, value, "Make a small test"))
+	}
+	return out
 }
 
 // questionButtons are the answers that a question takes.

@@ -55,10 +55,13 @@ func deeds() map[string]deed {
 		actRerun: {do: func(a *act, ctx context.Context, inv workflow.Investigation, _ target) error {
 			return a.rerun(ctx, inv)
 		}},
-		actRetry:   {do: (*act).retry},
-		actTested:  {do: (*act).pressed},
-		actSubmit:  {do: (*act).submitTest},
-		actTick:    {do: (*act).ticked},
+		actRetry:  {do: (*act).retry},
+		actTested: {do: (*act).pressed},
+		actSubmit: {do: (*act).submitTest},
+		actTick:   {do: (*act).ticked},
+		actRepro: {do: func(a *act, ctx context.Context, inv workflow.Investigation, _ target) error {
+			return a.repro(ctx, inv)
+		}},
 		actLeave:   {question: true, do: (*act).leave},
 		actShare:   {trusted: true, do: (*act).share},
 		actDispute: {do: (*act).askDispute},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"faultline/incident"
 	"faultline/messages"
 	"faultline/messages/redact"
 	"faultline/messages/repro"
@@ -38,6 +39,13 @@ func (a *act) repro(ctx context.Context, inv workflow.Investigation) error {
 	})
 }
 
+// reproducible says that there is a script for a verdict.
+func reproducible(r *incident.Report) bool {
+	_, err := repro.Make(r, repro.Options{})
+	var none *repro.UnsuitableError
+	return err == nil || errors.As(err, &none) && none.Component != ""
+}
+
 // scriptFor is the script for a verdict, and what to do with it.
 func scriptFor(inv workflow.Investigation) (name string, script []byte, lines []string, err error) {
 	s, err := repro.Make(redact.Report(inv.Report), repro.Options{})
@@ -50,10 +58,12 @@ func scriptFor(inv workflow.Investigation) (name string, script []byte, lines []
 		}
 		return "repro.py", s.Text, lines, nil
 	case errors.As(err, &none) && none.Component != "":
-		return "probe.py", probe.Script, []string{
-			fmt.Sprintf("It tests %s alone, on every rank. %s", none.Component, probe.Means(none.Component)),
-			fmt.Sprintf("Run: srun --ntasks-per-node=N --gpus-per-node=N python3 probe.py %s > result.txt; bot probe result.txt", none.Component),
-		}, nil
+		test := repro.TestOf(redact.Report(inv.Report), none.Component)
+		lines = []string{fmt.Sprintf("It tests %s alone, on every rank. %s", none.Component, probe.Means(none.Component))}
+		if test.Says != "" {
+			lines = append(lines, test.Says)
+		}
+		return "probe.py", probe.Script, append(lines, "Run: "+test.Command(none.Component, "probe.py")), nil
 	}
 	return "", nil, nil, err
 }

@@ -17,7 +17,10 @@ func TestAScriptIsHandedOut(t *testing.T) {
 		s := newStage(t)
 		s.engine.diagnose = func(analysis.Input) (*incident.Report, error) { return report(mechanism, incident.Confirmed), nil }
 		s.says("12345")
-		if got := s.says("repro F-1"); !strings.Contains(got, "The script is in the thread of F-1.") {
+		if thread := s.transcript(); !strings.Contains(thread, "Make a small test") {
+			t.Errorf("%s: no button offers it:\n%s", mechanism, thread)
+		}
+		if got := s.does(press("U3", actRepro, "F-1 1")); !strings.Contains(got, "The script is in the thread of F-1.") {
 			t.Errorf("%s: %s", mechanism, got)
 		}
 		wants(t, s.transcript(), want...)
@@ -25,6 +28,9 @@ func TestAScriptIsHandedOut(t *testing.T) {
 	s := newStage(t)
 	s.engine.diagnose = func(analysis.Input) (*incident.Report, error) { return report("host-oom", incident.Confirmed), nil }
 	s.says("12345")
+	if strings.Contains(s.transcript(), "Make a small test") {
+		t.Error("a button offers what there is not")
+	}
 	if got := s.says("repro F-1"); !strings.Contains(got, "can't reproduce this failure (host-oom). ") || strings.Contains(s.transcript(), ".py") {
 		t.Error(got)
 	}

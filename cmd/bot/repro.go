@@ -114,8 +114,12 @@ func (c *reproduction) component(e env, r *incident.Report, component string) (i
 	} else if err := writeFile(name, write); err != nil {
 		return exitUnreadable, err
 	}
-	fmt.Fprintf(e.err, "No script reproduces %s itself. This one tests %s alone, on every rank. %s\nRun: srun --ntasks-per-node=N --gpus-per-node=N python3 %s %s > result.txt; bot probe result.txt\n",
-		r.Verdict.Mechanism, component, probes.Means(component), name, component)
+	test := repro.TestOf(r, component)
+	fmt.Fprintf(e.err, "No script reproduces %s itself. This one tests %s alone, on every rank. %s\n", r.Verdict.Mechanism, component, probes.Means(component))
+	if test.Says != "" {
+		fmt.Fprintln(e.err, test.Says)
+	}
+	fmt.Fprintf(e.err, "Run: %s\n", test.Command(component, name))
 	return exitOK, nil
 }
 
