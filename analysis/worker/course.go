@@ -67,6 +67,7 @@ type step struct {
 	Phase              Phase
 	Bar                bool
 	Loop               int
+	untimed            []byte // where the time of the step is to be looked for, once the line is kept; as long as the line
 }
 
 // course is what one writer prints in one form.
@@ -83,13 +84,14 @@ type course struct {
 
 // kept is a line that may yet turn out not to be needed.
 type kept struct {
-	p    Progress
-	loss []byte
+	p       Progress
+	loss    []byte
+	untimed []byte
 }
 
 func (k *kept) set(rec *record, c *course, s *step) {
 	k.p = progress(rec, c, s)
-	k.loss = append(k.loss[:0], s.Loss...)
+	k.loss, k.untimed = append(k.loss[:0], s.Loss...), append(k.untimed[:0], s.untimed...)
 }
 
 func (w *writer) course(form string, phase Phase, loop int) *course {
@@ -123,6 +125,9 @@ func (r *reader) step(rec *record, form string, s *step) {
 		c.last.p.N = 0
 		p := progress(rec, c, s)
 		p.Loss = string(s.Loss)
+		if len(s.untimed) > 0 {
+			p.StepSeconds = readTimings(s.untimed, false).step
+		}
 		r.keep(p)
 		if len(r.obs.Progress) >= maxSteps {
 			r.thin()
@@ -166,6 +171,9 @@ func (r *reader) giveBack() {
 func (r *reader) settle(k *kept) {
 	if k.p.N > 0 {
 		k.p.Loss = string(k.loss)
+		if len(k.untimed) > 0 {
+			k.p.StepSeconds = readTimings(k.untimed, false).step
+		}
 		r.keep(k.p)
 		k.p.N = 0
 	}

@@ -150,7 +150,7 @@ func (f *progressForm) take(r *reader, rec *record) bool {
 	}
 	switch {
 	case f.head:
-		r.does |= news
+		r.does |= other
 		r.headed = headed{p.Step, p.Total, r.lineNo, rec.Stamp}
 		if f.begins {
 			if p.Step--; p.Step <= 0 {
@@ -171,7 +171,7 @@ func (f *progressForm) take(r *reader, rec *record) bool {
 		p.Loop = saidRank(text) + 1
 	}
 	if p.StepSeconds == 0 && training && !f.timed() {
-		p.StepSeconds = readTimings(text, false).step
+		p.untimed = text
 	}
 	r.stepOff, r.stepLen = rec.Off, rec.Len
 	kept := len(r.obs.Progress)
