@@ -149,6 +149,7 @@ type pass struct {
 	more    int // what the visitor asked for in earlier windows of this line
 
 	thin  thinner
+	known int     // how many of the next lines the visitor knows already
 	above []byte  // what stands right before the block
 	below int     // how many bytes are known behind it
 	since int64   // offset of the first line of those that were passed over
@@ -224,6 +225,10 @@ func (p *pass) piece(c *piece) error {
 func (p *pass) block(b []byte, final bool) error {
 	pos, counted := 0, 0 // start of the next line to look at; p.no belongs to counted
 	for pos < len(b) {
+		if p.known > 0 {
+			pos = p.leap(b, pos)
+			continue
+		}
 		var start, end int
 		searched := p.want == 0 && !p.long
 		p.lacks = false
@@ -271,6 +276,20 @@ func (p *pass) block(b []byte, final bool) error {
 
 var newline = []byte{'\n'}
 
+// leap passes over the line at b[pos], which the visitor knows, and returns where the next one begins.
+func (p *pass) leap(b []byte, pos int) int {
+	end := len(b)
+	if i := bytes.IndexByte(b[pos:], '\n'); i >= 0 {
+		end = pos + i
+	}
+	if p.kept != nil {
+		p.kept.line(b, p.off, pos, end)
+	}
+	p.known--
+	p.since = p.off + int64(end) + 1
+	return min(end+1, len(b))
+}
+
 // cut visits the MaxLine bytes of b from start on, which are in a line longer than that.
 func (p *pass) cut(b []byte, start int) error {
 	if !p.long {
@@ -311,6 +330,10 @@ func (p *pass) deliver(b []byte, start, end int, final, last bool) error {
 			p.kept.line(b, p.off, start, end)
 		}
 		p.more = max(p.more, more)
+		if last {
+			p.known = p.line.Skip
+			p.want -= p.known
+		}
 	}
 	if last {
 		p.want = max(p.want-1, p.more, 0)

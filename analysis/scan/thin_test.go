@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -271,5 +272,34 @@ func TestLongFrequentLinesArePassedOverToo(t *testing.T) {
 	}
 	if n > 300 {
 		t.Errorf("%d of 601 lines are delivered", n)
+	}
+}
+
+// What the visitor knows already is not delivered, however the content is cut.
+func TestLinesThatTheVisitorKnowsAreSkipped(t *testing.T) {
+	var text strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&text, "line %d needle%s\n", i, strings.Repeat("x", i%37))
+	}
+	for _, chunk := range []int{64, 1 << 10, 1 << 20} {
+		s, err := New([]string{"needle"}, Options{ChunkSize: chunk})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, sc := range []*Scanner{s, s.Ahead(1)} {
+			next, seen := int64(1), 0
+			st, err := sc.Scan(t.Context(), strings.NewReader(text.String()), func(l *Line) (int, error) {
+				if l.No != next || !strings.HasPrefix(string(l.Text), fmt.Sprintf("line %d needle", next-1)) {
+					t.Fatalf("line %d is %q; %d was to come next", l.No, l.Text, next)
+				}
+				seen++
+				l.Skip = int(l.No % 5)
+				next = l.No + 1 + int64(l.Skip)
+				return 0, nil
+			})
+			if err != nil || st.Lines != 3000 || seen != 1200 {
+				t.Errorf("chunks of %d: %d lines, %d delivered, %v", chunk, st.Lines, seen, err)
+			}
+		}
 	}
 }

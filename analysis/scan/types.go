@@ -29,6 +29,8 @@ type Line struct {
 	Below []byte
 	// Marks are all places where a literal stands in Text, in order, of those in Hits.
 	Marks []Mark
+	// Skip is for the visitor to say how many of the next lines it knows already, from Below: they are not delivered.
+	Skip int
 
 	lacks bool // frequent literals were not looked for yet
 	by    *pass

@@ -119,7 +119,7 @@ func readDoing(r *reader, rec *record) bool {
 		v := Doing{At: rec.At, Kind: d.kind, What: string(what)}
 		v.bar(text)
 		if v.Ran > 0 { // each picture of a bar is compared with the one before
-			r.does |= news
+			r.does |= other
 		}
 		// A bar is redrawn many times: what counts is the last, unless another process began the like while it went on.
 		if n := len(r.obs.Doings); n > 0 && r.obs.Doings[n-1].Kind == d.kind && *r.obs.Doings[n-1].Who() == rec.Who {

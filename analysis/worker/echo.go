@@ -93,7 +93,7 @@ func (r *reader) echoed(l *scan.Line) bool {
 	}
 	s := f.storm
 	if e.knew || e.io || e.reset || e.alarms || e.final != nil || e.signed && s.signed {
-		r.does |= news
+		r.does |= other
 	}
 	if !s.over(s.n+1) || e.final != nil && !e.final.over(e.final.n+1) || !r.strange(&f.pre.Who, l.No) {
 		return false

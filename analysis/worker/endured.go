@@ -41,7 +41,7 @@ func (r *reader) came(s *knowledge.Signature, text []byte) bool {
 	if r.past.step != r.stepOff {
 		r.past = pastStep{step: r.stepOff}
 	}
-	r.does |= news
+	r.does |= other
 	r.past.n++
 	return r.past.n <= mostEndured
 }

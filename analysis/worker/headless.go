@@ -17,7 +17,7 @@ func readBareFinal(r *reader, rec *record) bool {
 	if rec.Taken || !r.bareFinal(rec) {
 		return rec.Taken
 	}
-	r.does |= news
+	r.does |= other
 	typ, msg, _ := rec.finalLine()
 	bare := rec.Who.Global == line.Unknown && bytes.IndexByte(typ, '.') < 0 && loaderWorker(msg) == line.Unknown
 	s, excess := r.finalStorm(rec, typ, msg)
@@ -78,15 +78,18 @@ func (r *reader) lone(rec *record) bool {
 // readOrphan reads a traceback whose beginning is not in the file: a log is cut, or somebody copied its end. Frames that lead
 // to no final line are none: programs print their stack for other reasons.
 func readOrphan(r *reader, rec *record) bool {
-	r.does |= news
-	if rec.Taken || rec.excess {
-		return rec.Taken
+	if rec.Taken {
+		return true
+	}
+	r.does |= other
+	if rec.excess {
+		return false
 	}
 	if _, ok := pyFrame(rec.Msg); !ok || !bytes.Contains(rec.Msg, []byte(", in ")) || own(rec) {
 		return false
 	}
 	t := &trace{who: rec.Who, original: -1, budget: maxOrphan, orphan: true}
-	t.begin(rec)
+	t.begin(r, rec)
 	t.body(r, rec, rec.Msg)
 	r.longer = 0 // it asks for lines itself
 	r.trace(rec, orphanGap, t.next)

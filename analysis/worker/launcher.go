@@ -246,7 +246,7 @@ const ownEndLines = 200
 // the shell's "Killed" that follows tells of that. Sources: Lightning lightning/fabric/strategies/launchers/subprocess_script.py,
 // SGLang python/sglang/srt/utils (kill_process_tree).
 func readOwnEnd(r *reader, _ *record) bool {
-	r.does |= news
+	r.does |= other
 	r.ownEnd = r.lineNo
 	return false
 }
@@ -366,7 +366,7 @@ func readSection(r *reader, rec *record) bool {
 	if m == nil {
 		return false
 	}
-	r.does |= news
+	r.does |= other
 	r.section = 0
 	if rank := bounded(string(m[2])); m[1][0] == 'B' && rank >= 0 {
 		r.section = rank + 1

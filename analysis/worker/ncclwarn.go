@@ -25,7 +25,7 @@ func readNCCLWarn(r *reader, rec *record) bool {
 		return false
 	}
 	if rec.excess {
-		r.does |= news
+		r.does |= other
 		return true
 	}
 	text := bytes.TrimSpace(rec.Text[i+len("NCCL WARN"):])

@@ -97,7 +97,7 @@ func readStragglerDetector(r *reader, rec *record) bool {
 	side := "high"
 	if bytes.Contains(rec.Text, []byte("Ranks with lowest")) {
 		side = "low"
-		r.does |= news
+		r.does |= other
 		r.detector = rec.Off
 	}
 	for _, item := range bytes.Split(list[:min(len(list), 16<<10)], []byte(",")) {

@@ -110,7 +110,7 @@ type follower func(r *reader, rec *record) verdict
 // follow asks for up to n more lines (n ≤ maxFollow) and gives those records to f that the writer of rec may have
 // written: every field that both prefixes state is equal, where a missing rank prefix is no contradiction.
 func (r *reader) follow(rec *record, n int, f follower) {
-	r.does |= news
+	r.does |= opensBlock
 	if len(r.open) >= maxOpen {
 		f(r, nil)
 		return
@@ -128,7 +128,7 @@ func (r *reader) trace(rec *record, n int, f follower) {
 
 // emit appends an observation, bounded per file and kind, and in the bytes of the long texts that observations keep.
 func emit[T any](r *reader, list *[]T, v T) {
-	r.does |= news
+	r.does |= other
 	if len(*list) >= maxPerKind || r.kept > maxKept {
 		r.dropped++
 		return
@@ -179,6 +179,7 @@ type dispatch struct {
 	wraps    []bool          // by literal: a line with it may be one that cutShort knows
 	link     uint16          // linkMark
 	frame    uint16          // frameLiteral
+	header   uint16          // tracebackHeader
 	info     uint16          // ncclInfo
 	frequent []bool          // by literal: it is one of frequent
 	phases   []bool          // by literal: it begins a report of phases
@@ -247,6 +248,8 @@ func tableOf(known *knowledge.Catalogue) *dispatch {
 			d.info = uint16(len(d.alarm) - 1)
 		case linkMark:
 			d.link = uint16(len(d.alarm) - 1)
+		case tracebackHeader:
+			d.header = uint16(len(d.alarm) - 1)
 		case frameLiteral:
 			d.frame = uint16(len(d.alarm) - 1)
 		}

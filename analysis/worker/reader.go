@@ -81,6 +81,7 @@ type reader struct {
 	belowFrom  int64
 	recognised [64]recognised
 	routines   routines
+	twins      twins
 	does       effect         // what reading the line at hand did so far
 	envelopes  line.Unwrapper // of lines
 	passing    line.Unwrapper // of lines that are only counted
@@ -104,9 +105,13 @@ type reader struct {
 type effect uint8
 
 const (
-	stepped effect = 1 << iota // it was a step of a course
-	did                        // it told what its writer is about
-	news                       // anything else
+	stepped    effect = 1 << iota // it was a step of a course
+	did                           // it told what its writer is about
+	opensBlock                    // a block begins with it
+	inBlock                       // it belongs to an open block
+	other                         // anything else
+
+	news = opensBlock | inBlock | other
 )
 
 // header remembers a message that is nothing but a prefix: c10 reports that begin with \n stand under one.
@@ -201,8 +206,12 @@ func (r *reader) visit(l *scan.Line) (more int, err error) {
 		return r.wanted(0), nil
 	}
 	r.resume(false)
+	if r.leaps(l) {
+		return r.wanted(0), nil
+	}
 	r.does = 0
 	more = r.look(l)
+	r.witness(l)
 	if kind != nil {
 		kind.learn(own, r.effect())
 	}
@@ -223,7 +232,7 @@ func (r *reader) look(l *scan.Line) (more int) {
 	}
 	l.Fill()
 	if r.decided && r.stray(l) {
-		r.does |= news
+		r.does |= other
 		return scan.Unwanted
 	}
 	r.spoken(l)
@@ -521,8 +530,11 @@ func (r *reader) record(p *phys, at int, raw []byte, known bool) {
 	rec.Repeated = repeated(text)
 	r.attribute(rec, r.writerOf(&rec.Who))
 	r.follows(rec)
-	if rec.Taken || p.records > 0 {
-		r.does |= news
+	if rec.Taken {
+		r.does |= inBlock
+	}
+	if p.records > 0 {
+		r.does |= other
 	}
 	r.knew = r.dispatch(rec, p, at) || rec.Taken
 	if !r.knew && alarming(rec, r.alarm) {
@@ -534,7 +546,7 @@ func (r *reader) record(p *phys, at int, raw []byte, known bool) {
 	p.records++
 	r.heading(rec)
 	if r.header.alone {
-		r.does |= news
+		r.does |= other
 	}
 	if rec.excess {
 		r.learn(p, rec)
@@ -656,7 +668,7 @@ func (r *reader) finish() {
 }
 
 func (r *reader) unclassify(rec *record) {
-	r.does |= news
+	r.does |= other
 	r.unclassified++
 	if len(r.obs.Unclassified) < maxUnclassified {
 		r.obs.Unclassified = append(r.obs.Unclassified, Unclassified{At: rec.At, Text: clip(rec.Text)})

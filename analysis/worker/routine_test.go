@@ -30,7 +30,7 @@ func bothWays(t *testing.T, text []byte) (obs, all *Observations, held int) {
 	if _, err := sc.Scan(context.Background(), bytes.NewReader(text), r.visit); err != nil {
 		t.Fatal(err)
 	}
-	return read(sc), read(&full), r.routines.all
+	return read(sc), read(&full), r.routines.all + r.twins.all
 }
 
 // whatRemains are the observations that must not depend on what was held back: of steps and of what processes are about

@@ -96,7 +96,7 @@ func relaunched(r *reader, rec *record) {
 	if r.launched == nil {
 		r.launched = map[launcher]int64{}
 	}
-	r.does |= news
+	r.does |= other
 	r.launched[k] = rec.Off
 	if n := len(r.obs.RunMarks); seen && (n == 0 || r.obs.RunMarks[n-1].Off <= prev) {
 		mark(r, rec.At, MarkLaunch, line.Unknown)

@@ -31,7 +31,7 @@ func readSigns(r *reader, rec *record) bool {
 	}
 	if rec.excess {
 		if rec.storm.signed {
-			r.does |= news
+			r.does |= other
 		}
 		return rec.storm.signed
 	}

@@ -46,6 +46,8 @@ const maxRaised = 1 << 10
 // raise keeps an exception with its signs, or lets it stand for the one before it that was raised in the same place in the
 // same words. Beyond stormFull of those, one in stormStride is read for its signs.
 func (r *reader) raise(t *trace, e *Exception) {
+	does := r.does
+	defer func() { r.does = does | inBlock }()
 	a := r.writerOf(&t.who).raisedAgain(t.kind(e))
 	var last *Exception
 	if a.at >= 0 {

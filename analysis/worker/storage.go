@@ -282,7 +282,7 @@ func readReset(r *reader, rec *record) bool {
 	if n == len(ResetWords) {
 		return false
 	}
-	r.does |= news
+	r.does |= other
 	a := again(&rec.writer.resets, n)
 	if a.at >= 0 {
 		if last := &r.obs.Resets[a.at]; r.standsFor(a, &rec.At, &last.At, last.More) {
@@ -297,7 +297,7 @@ func readReset(r *reader, rec *record) bool {
 
 // keepIO keeps what rule n read.
 func (r *reader) keepIO(rec *record, n int, v *IO) {
-	r.does |= news
+	r.does |= other
 	if r.ios == nil {
 		r.ios = ioLists.Get().(*[]KeptIO)
 	}

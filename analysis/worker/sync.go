@@ -26,7 +26,7 @@ func readSample(r *reader, rec *record) bool {
 	if !s.Group.Known || !okE || !okC || len(r.obs.Samples) >= maxSamples {
 		return true // a line of health, whatever it lacks
 	}
-	r.does |= news
+	r.does |= other
 	r.obs.Samples = append(r.obs.Samples, s)
 	return true
 }

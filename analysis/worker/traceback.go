@@ -64,7 +64,7 @@ func readIgnored(r *reader, rec *record) bool {
 	if r.ignoredWho != rec.Who || r.lineNo-r.ignoredAt > ignoredFar+int64(r.ignoredN) {
 		r.ignoredWho, r.ignoredN = rec.Who, 0
 	}
-	r.does |= news
+	r.does |= other
 	r.ignoredAt = r.lineNo
 	r.ignoredN++
 	return true
@@ -136,13 +136,14 @@ func readTraceback(r *reader, rec *record) bool {
 	}
 	t := &trace{who: rec.Who, stamped: own(rec), original: -1, budget: maxTraceLines, ignored: r.ignores(rec)}
 	t.label = bytes.Clone(labelOf(rec))
-	t.begin(rec)
+	t.begin(r, rec)
 	t.warned = r.warns(rec)
 	r.trace(rec, maxTraceLines, t.next)
 	return true
 }
 
-func (t *trace) begin(rec *record) {
+func (t *trace) begin(r *reader, rec *record) {
+	r.twins.begun = t
 	t.cur = Exception{At: rec.At, Begin: rec.Pos, LoaderWorker: line.Unknown, From: t.direct}
 	t.inside, t.direct, t.indent = true, false, 0
 	t.open++
@@ -274,13 +275,13 @@ func (t *trace) header(r *reader, rec *record, b []byte) verdict {
 		if t.original < 0 {
 			t.original = len(t.chain) - 1
 		}
-		t.begin(rec)
+		t.begin(r, rec)
 	case t.linked():
-		t.begin(rec)
+		t.begin(r, rec)
 	default:
 		// A new traceback of the same writer.
 		t.flush(r)
-		t.begin(rec)
+		t.begin(r, rec)
 		t.ignored, t.warned = ignored, r.warns(rec)
 		t.budget, r.longer = maxTraceLines, maxTraceLines
 	}
