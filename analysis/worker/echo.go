@@ -22,7 +22,8 @@ type echo struct {
 	head   line.Prefix // without who and when
 	ids    []uint16    // of the literals that it holds, without frequent ones
 	fill   bool        // NCCL's collector may want it for one of those
-	words  wordSet     // see record.said
+	words  wordSet     // see record.said,
+	paths  bool        // unless it holds paths, which may hold others
 	final  *storm      // of final lines without a traceback; nil: it is none
 	knew   bool        // somebody understands it, whatever else is read
 	signed bool        // so does who looks for signatures, if one was found last
@@ -57,7 +58,7 @@ func (r *reader) learn(p *phys, rec *record) {
 		r.echoing.add(d.kind(rec.ids))
 	}
 	s.echoes[s.learnt%len(s.echoes)] = echo{
-		msg: slices.Clone(rec.Msg), head: headOf(rec.Prefix), ids: d.seldom(rec.ids), fill: slices.Contains(rec.ids, d.info), words: rec.said(), final: rec.finals,
+		msg: slices.Clone(rec.Msg), head: headOf(rec.Prefix), ids: d.seldom(rec.ids), fill: slices.Contains(rec.ids, d.info), words: rec.said(), paths: bytes.IndexByte(rec.Msg, '/') >= 0, final: rec.finals,
 		knew: rec.finals != nil || due("NCCL warning"), signed: due("signature") && !r.bareFinal(rec), io: due("storage"), reset: due("connection reset"),
 		alarms: alarming(rec, r.alarm),
 	}
@@ -109,7 +110,7 @@ func (r *reader) echoed(l *scan.Line) bool {
 	*rec = record{}
 	rec.Raw, rec.Text, rec.Msg = l.Text, l.Text, l.Text[len(f.head):]
 	rec.Prefix, rec.Who, rec.ids, rec.storm, rec.excess = f.pre, f.pre.Who, l.Hits, s, true
-	rec.words, rec.heard = e.words, true
+	rec.words, rec.heard = e.words, !e.paths
 	rec.Pos = Pos{File: r.file, Line: l.No, Off: l.TextOff, Len: len(l.Text)}
 	r.attribute(rec, f.writer)
 	r.knew = e.knew || e.signed && s.signed
@@ -248,8 +249,8 @@ func (f *familiar) echo(l *scan.Line, d *dispatch) *echo {
 	return nil
 }
 
-// sameButNumbers reports whether two messages differ in nothing but their numbers, or ids in hexadecimal. A number that may be a code
-// counts.
+// sameButNumbers reports whether two messages differ in nothing but their numbers, ids in hexadecimal, or paths behind their first name. A
+// number that may be a code counts.
 func sameButNumbers(a, b []byte) bool {
 	for i, j := 0, 0; ; {
 		x, y := a[i:], b[j:]
@@ -269,6 +270,10 @@ func sameButNumbers(a, b []byte) bool {
 		if i == len(a) && j == len(b) {
 			return true
 		}
+		if n, m := restOfPath(a, i), restOfPath(b, j); n >= 0 && m >= 0 {
+			i, j = n, m
+			continue
+		}
 		n, m := numberEnd(a, i), numberEnd(b, j)
 		from := i // where in a the number begins that stands here
 		for from > 0 && isDigit(a[from-1]) {
@@ -284,6 +289,20 @@ func sameButNumbers(a, b []byte) bool {
 		}
 		i, j = n, m
 	}
+}
+
+// restOfPath is where the path ends that b[i] stands in, or right behind, after its first name; −1 if there is none.
+func restOfPath(b []byte, i int) int {
+	from := i
+	for from > 0 && !pathStop[b[from-1]] {
+		from--
+	}
+	for k := from + 1; k < i; k++ {
+		if b[k] == '/' && (isWord(b[k-1]) || b[k-1] == '-' || b[k-1] == '.') {
+			return pathEnd(b, k)
+		}
+	}
+	return -1
 }
 
 // within reports whether letters stand side by side with the number b[from:to] as they do in ids.

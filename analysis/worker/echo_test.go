@@ -33,6 +33,11 @@ func TestLinesAreAlikeButForTheirNumbers(t *testing.T) {
 		{"read 3 failed", "read failed", false},
 		{"read 3 failed", "read 3 worked", false},
 		{"read 31 failed", "read 3 failed", true},
+		{"broken: /v1/objects/train/a-1.tar", "broken: /v1/objects/train/query-22.tar", true},
+		{"broken: /v1/objects/train/a-1.tar (3 left)", "broken: /v1/objects/train/query/b-22.tar (2 left)", true},
+		{"broken: /v1/objects/a: refused", "broken: /v1/objects/b: timed out", false},
+		{"broken: /v1/a", "broken: /v2/b", true},
+		{"broken: train/a", "broken: other/a", false}, // another bucket
 		{"", "", true},
 		{"", "3", false},
 		{"3", "", false},
