@@ -24,6 +24,9 @@ const (
 	maxPatterned  = 1 << 14   // outlines of a file
 	maxRoutines   = 1 << 13   // outlines and writers of a file
 	maxStrikes    = 64        // an outline that was news so often is never held back
+	struckBits    = 8
+	struckOut     = 256 // after so many of those in a row
+	struckShare   = 16  // the outline of one in so many lines is taken
 )
 
 // patterned is what is known of the lines of an outline.
@@ -53,9 +56,10 @@ type routines struct {
 	kinds   map[uint64]*patterned
 	outline outline // scratch
 	held    []*routine
-	n       int // outlines and writers
-	since   int // lines held back since the held ones were read
-	all     int // lines held back
+	n       int                  // outlines and writers
+	since   int                  // lines held back since the held ones were read
+	all     int                  // lines held back
+	struck  [1 << struckBits]int // lines in a row whose outline is never held back, by the literals that they hold
 }
 
 // of finds what is known of an outline; nil where there are too many of them.
@@ -78,11 +82,17 @@ func (r *reader) routine(l *scan.Line) (held bool, p *patterned, own *routine) {
 		return false, nil, nil
 	}
 	q := &r.routines
+	struck := &q.struck[r.table.kind(l.Hits)>>(64-struckBits)]
+	if *struck > struckOut && l.No%struckShare != 0 {
+		return false, nil, nil
+	}
 	q.outline.read(l.Text, l.Hits)
 	p = q.of(q.outline.hash)
 	if p == nil || p.strikes >= maxStrikes {
+		*struck = min(*struck+1, struckOut+1)
 		return false, nil, nil
 	}
+	*struck = 0
 	if p.quiet < routineAfter {
 		return false, p, nil
 	}
