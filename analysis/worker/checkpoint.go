@@ -2,6 +2,9 @@ package worker
 
 import (
 	"bytes"
+	"math/bits"
+	"slices"
+	"strings"
 
 	"faultline/analysis/line"
 	"faultline/pattern"
@@ -75,8 +78,23 @@ var unsaved = []string{" not ", "never ", "nothing ", " no ", "cannot ", "n't ",
 // anySaveLiterals find those lines.
 var anySaveLiterals = []string{"Saving ", "saving ", "Saved ", "saved to ", "odel saved", "heckpoint saved", "eights saved", "uccessfully saved", "napshot saved"}
 
-// pathStep finds the step in a checkpoint's path, as the frameworks name their directories.
-var pathStep = pattern.New(`(?:global_step|checkpoint[-_]|iter_|iteration[-_=]?|step[-_=]?)(\d+)`)
+// stepNames are what stands in front of the step in a checkpoint's path, as the frameworks name their directories.
+var stepNames = []string{"step", "step-", "step_", "step=", "checkpoint-", "checkpoint_", "iter_", "iteration", "iteration-", "iteration_", "iteration="}
+
+// stepOfPath is the last step that a path names; unknown where it names none.
+func stepOfPath(path string) int64 {
+	for to := len(path); to > 0; {
+		from := to
+		for from > 0 && isDigit(path[from-1]) {
+			from--
+		}
+		if from < to && slices.ContainsFunc(stepNames, func(name string) bool { return strings.HasSuffix(path[:from], name) }) {
+			return exact(path[from:to])
+		}
+		to = min(from, to-1)
+	}
+	return line.Unknown
+}
 
 func checkpointHandlers() []handler {
 	var literals []string
@@ -90,8 +108,8 @@ func readCheckpoint(r *reader, rec *record) bool {
 	understood := false
 	text := rec.Text[:min(len(rec.Text), 4<<10)]
 	text = bytes.TrimRight(text, " \t\r")
-	for i := range checkpointRules {
-		if checkpointRules[i].read(r, rec, text, false) {
+	for due := dueRules(r.table.saves, rec.ids); due != 0; due &= due - 1 {
+		if checkpointRules[bits.TrailingZeros64(due)].read(r, rec, text, false) {
 			understood = true
 		}
 	}
@@ -126,9 +144,7 @@ func (rule *checkpointRule) read(r *reader, rec *record, text []byte, free bool)
 		}
 	}
 	if c.Step == line.Unknown && c.Path != "" {
-		if all := pathStep.FindAllStringSubmatch(c.Path, -1); len(all) > 0 {
-			c.Step = exact(all[len(all)-1][1])
-		}
+		c.Step = stepOfPath(c.Path)
 	}
 	emit(r, &r.obs.Checkpoints, c)
 	return true

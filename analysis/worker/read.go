@@ -186,7 +186,8 @@ type dispatch struct {
 	nccl     []bool          // by literal: lines of NCCL hold it
 	glues    []bool          // by literal: a line with it may be several records, though it holds no bracket
 	rules    []uint64        // by literal: the rules of ioRules that it is one of,
-	doings   []uint64        // and those of doingRules
+	doings   []uint64        // those of doingRules,
+	saves    []uint64        // and those of checkpointRules
 	resets   []uint8         // by literal: its place in ResetWords + 1, 0 if it is none of them
 	named    map[string]int  // the place of a handler
 	thrifty  []uint64        // the set of those of thrifty
@@ -263,6 +264,7 @@ func tableOf(known *knowledge.Catalogue) *dispatch {
 		}
 	}
 	d.rules = ruleSets(d.literals, ioRules, func(r *ioRule) []string { return r.literals })
+	d.saves = ruleSets(d.literals, checkpointRules, func(r *checkpointRule) []string { return []string{r.literal} })
 	d.doings = ruleSets(d.literals, doingRules, func(r *doingRule) []string { return r.literals })
 	d.glues = make([]bool, len(d.literals))
 	for _, w := range line.MarkWords() {

@@ -238,8 +238,9 @@ func ruleSets[T any](all []string, rules []T, asks func(*T) []string) []uint64 {
 	sets := make([]uint64, len(all))
 	for i := range rules {
 		for _, l := range asks(&rules[i]) {
-			id, _ := slices.BinarySearch(all, l)
-			sets[id] |= 1 << i
+			if id, known := slices.BinarySearch(all, l); known {
+				sets[id] |= 1 << i
+			}
 		}
 	}
 	return sets
