@@ -160,88 +160,132 @@ func (u *Unwrapper) object(b []byte, room int) (Envelope, bool) {
 	if c := at(b, spaces(b, 1)); c != '"' {
 		return Envelope{}, false
 	}
-	var e Envelope
-	var list []member
-	var loki member
-	var captured []member // what ends as a line does
-	docker, steps, foreign, streamed := false, false, false, false
-	depth, members := 1, 0
-	key := []byte(nil)
-	for i := 1; i < len(b) && depth > 0 && members < maxMembers; {
-		switch c := b[i]; {
-		case c == '"':
-			end, plain := quotedEnd(b, i+1)
-			text := b[i+1 : end]
-			next := end + 1
-			if k := spaces(b, next); at(b, k) == ':' {
-				key, i = text, spaces(b, k+1)
-				members++
-				if plain && depth == 1 && measured[string(key)] && at(b, i) != '"' {
-					steps = true
-				}
-				continue
-			}
-			streamed = streamed || depth == 1 && streams[string(text)]
-			switch {
-			case key == nil || depth > maxDepth:
-			case bytes.HasSuffix(text, []byte(`\n`)) && !logged[string(key)]:
-				captured = append(captured, member{i + 1, end})
-			case depth == 1 && string(key) == "line":
-				loki = member{i + 1, end}
-			case depth == 1 && otherText[string(key)]:
-				foreign = true
-			case logged[string(key)] && len(text) > 0:
-				list = append(list, member{i + 1, end})
-				docker = docker || depth == 1 && string(key) == "log"
-			case clocks[string(key)] && e.Stamp.Kind == NoStamp:
-				if s, n := ParseStamp(text); n > 0 && (s.Kind == Zoned || s.Kind == DateTime) {
-					if e.Stamp, e.Stamp.Emitter = s, Container; s.Kind == Zoned {
-						e.Stamp.Emitter = Collector
-					}
-				}
-			case depth == 1 && string(key) == "stream":
-				e.Errors = string(text) == "stderr"
-			}
-			key, i = nil, next
-		case c == '{':
-			depth++
-			key = nil
-			i++
-		case c == '[':
-			i = listEnd(b, i)
-			key = nil
-		case isDigit(c) && clocks[string(key)] && e.Stamp.Kind == NoStamp:
-			e.Stamp, i = epoch(b, i)
-			key = nil
-		case c == '}':
-			depth--
-			key = nil
-			i++
-		default:
-			i++
-		}
-	}
-	if streamed && !steps && len(captured) > 0 { // a word beside it says what kind of record it is
-		list = append(slices.DeleteFunc(list, func(m member) bool { return bytes.IndexByte(b[m.from:m.to], ' ') < 0 }), captured...)
-		slices.SortFunc(list, func(a, b member) int { return a.from - b.from })
-	}
-	if len(list) == 0 && !foreign && loki.to > loki.from {
-		list = append(list, loki)
-	}
-	if steps && e.Stamp.Kind != NoStamp {
+	r := record{b: b}
+	r.scan()
+	e, list := &r.e, r.texts()
+	if r.steps && e.Stamp.Kind != NoStamp {
 		e.Stamp.Emitter = Container // the job writes its steps itself
 	}
 	if len(list) == 0 {
 		return Envelope{Stamp: e.Stamp}, false
 	}
-	ended := u.open(&e, b, list, room)
-	if docker {
+	ended := u.open(e, b, list, room)
+	if r.docker {
 		e.Partial = !ended && len(list) == 1 && len(e.Text) >= runtimeLine
-		return e, true
+		return *e, true
 	}
 	e.Whole = true
 	// A step's record is read as it is, unless it says more than a line can.
-	return e, !steps || bytes.IndexByte(e.Text, '\n') >= 0
+	return *e, !r.steps || bytes.IndexByte(e.Text, '\n') >= 0
+}
+
+// record is what is found in an object in JSON.
+type record struct {
+	b        []byte
+	e        Envelope // its stamp, and whether it is of the error stream
+	logged   []member // texts of members that hold what was logged
+	captured []member // texts that end as a line does
+	loki     member
+	docker   bool // it is Docker's: what was logged may be a part of a line
+	steps    bool // it holds measured numbers
+	foreign  bool // what was logged is in another member than Loki's
+	streamed bool // a word in it is the name of a stream
+
+	depth int
+	key   []byte // of the value that follows; nil: none does
+}
+
+func (r *record) scan() {
+	r.depth = 1
+	members := 0
+	for i := 1; i < len(r.b) && r.depth > 0 && members < maxMembers; {
+		switch c := r.b[i]; {
+		case c == '"':
+			end, plain := quotedEnd(r.b, i+1)
+			if k := spaces(r.b, end+1); at(r.b, k) == ':' {
+				r.key = r.b[i+1 : end]
+				i = spaces(r.b, k+1)
+				members++
+				r.steps = r.steps || plain && r.measures(i)
+				continue
+			}
+			r.text(member{i + 1, end})
+			i = end + 1
+		case c == '{':
+			r.depth++
+			i++
+		case c == '[':
+			i = listEnd(r.b, i)
+		case isDigit(c) && r.wantsStamp():
+			r.e.Stamp, i = epoch(r.b, i)
+		case c == '}':
+			r.depth--
+			i++
+		default:
+			i++
+			continue
+		}
+		r.key = nil
+	}
+}
+
+// measures says that the value at i, of the key before it, is a number that a step has.
+func (r *record) measures(i int) bool {
+	return r.depth == 1 && measured[string(r.key)] && at(r.b, i) != '"'
+}
+
+func (r *record) wantsStamp() bool { return clocks[string(r.key)] && r.e.Stamp.Kind == NoStamp }
+
+// text takes a value that is a text.
+func (r *record) text(m member) {
+	text, top := r.b[m.from:m.to], r.depth == 1
+	r.streamed = r.streamed || top && streams[string(text)]
+	if r.key == nil || r.depth > maxDepth {
+		return
+	}
+	holds := logged[string(r.key)]
+	switch {
+	case !holds && bytes.HasSuffix(text, []byte(`\n`)):
+		r.captured = append(r.captured, m)
+	case top && string(r.key) == "line":
+		r.loki = m
+	case top && otherText[string(r.key)]:
+		r.foreign = true
+	case holds && len(text) > 0:
+		r.logged = append(r.logged, m)
+		r.docker = r.docker || top && string(r.key) == "log"
+	case r.wantsStamp():
+		r.stamp(text)
+	case top && string(r.key) == "stream":
+		r.e.Errors = string(text) == "stderr"
+	}
+}
+
+// stamp takes the text of a clock, where it is a whole time.
+func (r *record) stamp(text []byte) {
+	s, n := ParseStamp(text)
+	if n == 0 || s.Kind != Zoned && s.Kind != DateTime {
+		return
+	}
+	s.Emitter = Container
+	if s.Kind == Zoned {
+		s.Emitter = Collector
+	}
+	r.e.Stamp = s
+}
+
+// texts are those of what was logged, in their order.
+func (r *record) texts() []member {
+	list := r.logged
+	if r.streamed && !r.steps && len(r.captured) > 0 { // a word beside it says what kind of record it is
+		oneWord := func(m member) bool { return bytes.IndexByte(r.b[m.from:m.to], ' ') < 0 }
+		list = append(slices.DeleteFunc(list, oneWord), r.captured...)
+		slices.SortFunc(list, func(a, b member) int { return a.from - b.from })
+	}
+	if len(list) == 0 && !r.foreign && r.loki.to > r.loki.from {
+		list = append(list, r.loki)
+	}
+	return list
 }
 
 // open fills in the text of the members, one under the other, without the line end at its end; it says whether there was one.
