@@ -190,7 +190,7 @@ func (b *builder) fromLastWords(a knowledge.Advice) knowledge.Advice {
 }
 
 // lastWordsRow puts the last line of the blamed rank into the timeline, where the advice rests on it.
-func (b *builder) lastWordsRow(add func(string, resolve.Moment, string, int, string, ...incident.Evidence)) {
+func (b *builder) lastWordsRow(add addRow) {
 	m, ok := b.known(knowledge.Slug(b.r.Verdict.Mechanism))
 	r := b.blamed()
 	if !ok || r == nil || len(m.Now) == 0 || !m.Now[0].Names(knowledge.Last) {

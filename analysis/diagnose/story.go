@@ -14,102 +14,116 @@ import (
 
 // chain tells the story from the cause to the end: what broke, whom it held, who noticed, what ended the job.
 func (b *builder) chain() {
-	f, g := b.s.Facts, b.s.Graph
 	b.r.Chain = []incident.Link{}
-	add := func(role, text string, ev []incident.Evidence) {
-		if ev == nil {
-			ev = []incident.Evidence{}
-		}
-		b.r.Chain = append(b.r.Chain, incident.Link{Statement: text, Role: role, Evidence: ev})
+	for _, p := range b.d.winners {
+		b.causeLinks(p)
 	}
-	var top *mechanism.Proposal
-	for i, p := range b.d.winners {
-		if i == 0 {
-			top = p
+	if len(b.d.winners) > 0 {
+		b.consequenceLinks(b.d.winners[0])
+		b.endLinks(b.d.winners[0])
+	} else if o := mechanism.Odd(b.s); o != nil {
+		b.links(incident.Consequence, o.Findings)
+	}
+}
+
+// link adds a link to the chain.
+func (b *builder) link(role, text string, ev ...incident.Evidence) {
+	if ev == nil {
+		ev = []incident.Evidence{}
+	}
+	b.r.Chain = append(b.r.Chain, incident.Link{Statement: text, Role: role, Evidence: ev})
+}
+
+func (b *builder) links(role string, fs []incident.Finding) {
+	for _, x := range fs {
+		b.link(role, x.Statement, x.Evidence...)
+	}
+}
+
+// causeLinks tell what speaks for a proposal: the cause, what it comes from, and what it led to.
+func (b *builder) causeLinks(p *mechanism.Proposal) {
+	for j, x := range p.For {
+		role := incident.Cause
+		switch {
+		case p.Class == mechanism.Ending:
+			role = incident.End
+		case p.Echo, j > 0 && p.Class == mechanism.Local: // an echo is of a cause that nothing shows
+			role = incident.Consequence
 		}
-		for j, x := range p.For {
-			role := incident.Cause
-			if j > 0 && p.Class == mechanism.Local || p.Echo { // an echo is of a cause that nothing shows
-				role = incident.Consequence
-			}
-			if p.Class == mechanism.Ending {
-				role = incident.End
-			}
-			add(role, x.Statement, x.Evidence)
-			if j > 0 {
-				continue
-			}
-			for _, y := range p.Because {
-				add(incident.Cause, y.Statement, y.Evidence)
-			}
-		}
-		for _, x := range p.Led {
-			add(incident.Consequence, x.Statement, x.Evidence)
+		b.link(role, x.Statement, x.Evidence...)
+		if j == 0 {
+			b.links(incident.Cause, p.Because)
 		}
 	}
-	if top == nil {
-		if o := mechanism.Odd(b.s); o != nil {
-			for _, x := range o.Findings {
-				add(incident.Consequence, x.Statement, x.Evidence)
-			}
-		}
-		return
-	}
-	if top.Class != mechanism.Collective && len(top.Groups) == 0 && g.Waiting() > 0 {
+	b.links(incident.Consequence, p.Led)
+}
+
+// consequenceLinks tell who waited, who was torn down, and what was printed after it.
+func (b *builder) consequenceLinks(top *mechanism.Proposal) {
+	if n := b.s.Graph.Waiting(); n > 0 && top.Class != mechanism.Collective && len(top.Groups) == 0 {
 		var ev []incident.Evidence
-		for _, gr := range f.Groups {
+		for _, gr := range b.s.Facts.Groups {
 			if len(gr.Pending) > 0 && len(ev) < 2 {
 				ev = append(ev, mechanism.PendingEvidence(gr.Pending[0])...)
 			}
 		}
-		add(incident.Consequence, fmt.Sprintf("%s in collectives until the watchdog gave up", plural(g.Waiting(), "rank waited", "ranks waited")), ev)
+		b.link(incident.Consequence, fmt.Sprintf("%s in collectives until the watchdog gave up", plural(n, "rank waited", "ranks waited")), ev...)
 	}
 	if n, ev := b.symptoms(top); n > 0 && top.Class != mechanism.Symptom {
-		add(incident.Consequence, fmt.Sprintf("processes were torn down or lost their peers (reported by %s)", plural(n, "process", "processes")), ev)
+		b.link(incident.Consequence, fmt.Sprintf("processes were torn down or lost their peers (reported by %s)", plural(n, "process", "processes")), ev...)
 	}
-	if top.Class == mechanism.Collective {
-		if fs := b.after(); len(fs) > 0 {
-			var ev []incident.Evidence
-			for i, fl := range fs {
-				if i == 2 {
-					break
-				}
-				ev = append(ev, mechanism.FailureEvidence(fl))
-			}
-			add(incident.Consequence, fmt.Sprintf("%s printed after the timeout, during teardown", plural(len(fs), "failure was", "failures were")), ev)
-		}
+	if top.Class != mechanism.Collective {
+		return
 	}
-	if top.Class != mechanism.Ending {
-		for _, e := range f.Ends {
-			switch e.Line.Kind {
-			case worker.EndCancelled, worker.EndNodeFailure, worker.EndTerminating, worker.EndAborted, worker.EndFailed:
-			default:
-				continue
-			}
-			if top.Class == mechanism.Environment && e.Line.Kind == worker.EndNodeFailure {
-				continue
-			}
-			text := e.Line.By() + " ended the step"
-			if e.Line.System != "" {
-				text = e.Line.By() + " ended the job"
-			}
-			if e.Says != "" {
-				text = "SLURM's records: it ended the job"
-			}
-			if e.Line.Reason != "" {
-				text += " (" + strings.ToLower(string(e.Line.Reason)) + ")"
-			}
-			add(incident.End, text, []incident.Evidence{mechanism.QuoteAt(e.Line.At, nil)})
-			break
+	if fs := b.after(); len(fs) > 0 {
+		var ev []incident.Evidence
+		for _, fl := range fs[:min(len(fs), 2)] {
+			ev = append(ev, mechanism.FailureEvidence(fl))
 		}
+		b.link(incident.Consequence, fmt.Sprintf("%s printed after the timeout, during teardown", plural(len(fs), "failure was", "failures were")), ev...)
+	}
+}
+
+// endLinks tell who ended the job, and what its launcher said.
+func (b *builder) endLinks(top *mechanism.Proposal) {
+	if e := b.endedBy(top); e != nil {
+		text := e.Line.By() + " ended the step"
+		switch {
+		case e.Says != "":
+			text = "SLURM's records: it ended the job"
+		case e.Line.System != "":
+			text = e.Line.By() + " ended the job"
+		}
+		if e.Line.Reason != "" {
+			text += " (" + strings.ToLower(string(e.Line.Reason)) + ")"
+		}
+		b.link(incident.End, text, mechanism.QuoteAt(e.Line.At, nil))
 	}
 	if n, first, ev := b.exits(); n > 0 {
 		text := "the launcher reported " + plural(n, "failed process", "failed processes")
 		if first {
 			text = "torchrun reported " + plural(n, "failed process", "failed processes") + "; what it calls the root cause is only the first failure its own agent saw"
 		}
-		add(incident.End, text, ev)
+		b.link(incident.End, text, ev...)
 	}
+}
+
+// endedBy is the first word of whoever ended the job, where that is not the cause itself.
+func (b *builder) endedBy(top *mechanism.Proposal) *resolve.End {
+	if top.Class == mechanism.Ending {
+		return nil
+	}
+	for _, e := range b.s.Facts.Ends {
+		switch e.Line.Kind {
+		case worker.EndCancelled, worker.EndTerminating, worker.EndAborted, worker.EndFailed:
+			return e
+		case worker.EndNodeFailure:
+			if top.Class != mechanism.Environment {
+				return e
+			}
+		}
+	}
+	return nil
 }
 
 // symptoms counts the processes that printed something because of the cause.
@@ -179,9 +193,11 @@ type row struct {
 	e incident.Event
 }
 
+// addRow adds a row to the timeline, if its time is known.
+type addRow func(kind string, t resolve.Moment, node string, rank int, text string, ev ...incident.Evidence)
+
 // timeline puts what has a time in order. Order is shown by time; the uncertainty column says how far it is proven.
 func (b *builder) timeline() {
-	f, g := b.s.Facts, b.s.Graph
 	var rows []row
 	add := func(kind string, t resolve.Moment, node string, rank int, text string, ev ...incident.Evidence) {
 		if !t.Valid {
@@ -190,12 +206,39 @@ func (b *builder) timeline() {
 		if ev == nil {
 			ev = []incident.Evidence{}
 		}
-		e := incident.Event{Kind: kind, Time: f.Format(t), Uncertainty: resolve.Uncertainty(t), Node: node, Event: text, Evidence: ev}
+		e := incident.Event{Kind: kind, Time: b.s.Facts.Format(t), Uncertainty: resolve.Uncertainty(t), Node: node, Event: text, Evidence: ev}
 		if rank != resolve.NoRank {
 			e.Rank = ptr(rank)
 		}
 		rows = append(rows, row{t, e})
 	}
+	b.progressRows(add)
+	b.waitRows(add)
+	b.failureRows(add)
+	b.lastWordsRow(add)
+	b.exitRows(add)
+	b.endRows(add)
+	causes := b.causeRow(&rows)
+	sort.SliceStable(rows, func(i, j int) bool {
+		if rows[i].t.T != rows[j].t.T {
+			return rows[i].t.T < rows[j].t.T
+		}
+		return rows[i].e.Event < rows[j].e.Event
+	})
+	if more := len(rows) - timelineLimit; more > 0 {
+		b.r.Warnings = append(b.r.Warnings, fmt.Sprintf("the timeline omits %d later events", more))
+		rows = rows[:timelineLimit]
+	}
+	b.r.Timeline = append([]incident.Event{}, causes...)
+	b.when = make([]resolve.Moment, len(causes))
+	for _, x := range rows {
+		b.r.Timeline, b.when = append(b.r.Timeline, x.e), append(b.when, x.t)
+	}
+}
+
+// progressRows tell how far the job came.
+func (b *builder) progressRows(add addRow) {
+	f := b.s.Facts
 	if c := f.Job.ResumedFrom; c != nil {
 		add(incident.EventSave, f.At(c.At), "", resolve.NoRank, fmt.Sprintf("resumed from the step %d checkpoint", c.Step), mechanism.QuoteAt(c.At, nil))
 	}
@@ -209,10 +252,12 @@ func (b *builder) timeline() {
 		}
 		add(incident.EventStep, p.T, f.NodeOf(p.At), p.Rank, text, mechanism.QuoteAt(p.At, nil))
 	}
-	for i, gr := range g.Groups {
-		if i == 6 {
-			break
-		}
+}
+
+// waitRows tell of each group that is stuck when the first rank began to wait, and when the first gave up.
+func (b *builder) waitRows(add addRow) {
+	groups := b.s.Graph.Groups
+	for _, gr := range groups[:min(len(groups), 6)] {
 		if len(gr.Pending) == 0 {
 			continue
 		}
@@ -220,10 +265,10 @@ func (b *builder) timeline() {
 		n := map[*resolve.Rank]bool{}
 		for _, p := range gr.Pending {
 			n[p.Rank] = true
-			if p.Start.Valid && (!first.Start.Valid || p.Start.T < first.Start.T) {
+			if first.Start.Earliest(p.Start) != first.Start {
 				first = p
 			}
-			if p.Report.Valid && (!last.Report.Valid || p.Report.T < last.Report.T) {
+			if last.Report.Earliest(p.Report) != last.Report {
 				last = p
 			}
 		}
@@ -231,31 +276,35 @@ func (b *builder) timeline() {
 			mechanism.PendingEvidence(first)...)
 		add(incident.EventTimeout, last.Report, last.Rank.Node, last.Rank.ID, fmt.Sprintf("first watchdog timeout on %s #%d", last.Work.Op, last.Work.Seq), mechanism.PendingEvidence(last)...)
 	}
-	b.failureRows(add)
-	b.lastWordsRow(add)
-	for _, id := range b.r.Verdict.Root.Ranks {
-		r := f.Rank(id)
-		if r == nil || r.Notified == nil {
-			continue
+}
+
+// exitRows tell what was told to the ranks that are blamed, when they ended, and who else ended first.
+func (b *builder) exitRows(add addRow) {
+	f, blamed := b.s.Facts, b.r.Verdict.Root.Ranks
+	for _, id := range blamed {
+		if r := f.Rank(id); r != nil && r.Notified != nil {
+			add(incident.EventTold, f.At(*r.Notified), r.Node, id, "notified of the timeout by another rank", mechanism.QuoteAt(*r.Notified, nil))
 		}
-		add(incident.EventTold, f.At(*r.Notified), r.Node, id, "notified of the timeout by another rank", mechanism.QuoteAt(*r.Notified, nil))
 	}
-	var firstExit *resolve.Rank
+	var other *resolve.Rank
 	for _, r := range f.Ranks {
-		if r.Exit == nil || !r.Exit.T.Valid {
-			continue
-		}
-		if isIn(b.r.Verdict.Root.Ranks, r.ID) {
+		switch {
+		case r.Exit == nil || !r.Exit.T.Valid:
+		case isIn(blamed, r.ID):
 			add(incident.EventExit, r.Exit.T, r.Node, r.ID, fmt.Sprintf("process exits with code %d", r.Exit.Code), mechanism.QuoteAt(r.Exit.At, nil))
-		} else if firstExit == nil || r.Exit.T.T < firstExit.Exit.T.T {
-			firstExit = r
+		case other == nil || r.Exit.T.T < other.Exit.T.T:
+			other = r
 		}
 	}
-	if r := firstExit; r != nil {
+	if r := other; r != nil {
 		add(incident.EventExit, r.Exit.T, r.Node, r.ID, fmt.Sprintf("first other process exits, with code %d", r.Exit.Code), mechanism.QuoteAt(r.Exit.At, nil))
 	}
-	said := map[string]bool{} // the job's and the step's line say the same
-	for _, e := range f.Ends {
+}
+
+// endRows tell what the scheduler said. The job's and the step's line say the same.
+func (b *builder) endRows(add addRow) {
+	said := map[string]bool{}
+	for _, e := range b.s.Facts.Ends {
 		text := e.Line.By() + ": " + strings.ReplaceAll(string(e.Line.Kind), "-", " ")
 		if e.Line.Reason != "" {
 			text += " due to " + strings.ToLower(string(e.Line.Reason))
@@ -264,22 +313,6 @@ func (b *builder) timeline() {
 			said[text] = true
 			add(incident.EventEnd, e.T, "", resolve.NoRank, text, mechanism.QuoteAt(e.Line.At, nil))
 		}
-	}
-	causes := b.causeRow(&rows)
-	sort.SliceStable(rows, func(i, j int) bool {
-		if rows[i].t.T != rows[j].t.T {
-			return rows[i].t.T < rows[j].t.T
-		}
-		return rows[i].e.Event < rows[j].e.Event
-	})
-	b.r.Timeline = append([]incident.Event{}, causes...)
-	b.when = make([]resolve.Moment, len(causes))
-	for i, x := range rows {
-		if i == timelineLimit {
-			b.r.Warnings = append(b.r.Warnings, fmt.Sprintf("the timeline omits %d later events", len(rows)-timelineLimit))
-			break
-		}
-		b.r.Timeline, b.when = append(b.r.Timeline, x.e), append(b.when, x.t)
 	}
 }
 
@@ -295,7 +328,7 @@ func firstOf(n int) string {
 const rowsPerSign = 3
 
 // failureRows adds what went wrong in single processes: causes one by one, what is said by many as its first line.
-func (b *builder) failureRows(add func(string, resolve.Moment, string, int, string, ...incident.Evidence)) {
+func (b *builder) failureRows(add addRow) {
 	f := b.s.Facts
 	type kind struct {
 		sign knowledge.ID
