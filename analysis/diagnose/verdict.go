@@ -75,6 +75,7 @@ func allEmpty(f *resolve.Facts) bool {
 	return len(f.Tails) > 0
 }
 
+// verdict says what broke, how sure that is, and whom it places.
 func (b *builder) verdict() {
 	v := &b.r.Verdict
 	v.Candidates, v.Suspects, v.Needs = []incident.Candidate{}, []incident.Suspect{}, []incident.Need{}
@@ -82,46 +83,7 @@ func (b *builder) verdict() {
 	v.Phase, v.Scope = b.phase(), unknown
 	w := b.d.winners
 	if len(w) == 0 {
-		v.Status, v.Mechanism, v.Origin = incident.Inconclusive, unknown, unknown
-		v.Summary = "nothing in these logs explains how the job ended"
-		v.Why = "no failure, hang or normal end was found"
-		if allEmpty(b.s.Facts) {
-			v.Summary = "every file is empty: nothing was written to them, or nothing was copied"
-		}
-		if fl := echoed(b.s.Facts); fl != nil {
-			v.Summary = Excerpt(fl.Text) + "; no line shows what came before it"
-			if fl.Rank != resolve.NoRank {
-				v.Summary = fl.Proc.Describe() + ": " + v.Summary
-			}
-			v.Why = "this kind of exception usually follows another failure, but none is seen"
-			if r := firstEnded(b.s.Facts); r != nil {
-				v.Summary = fmt.Sprintf("%s: its launcher saw it exit first (%s); no line shows why", r.Describe(), cmp.Or(knowledge.ExitCode(r.Exit.Code).Name, fmt.Sprintf("exit code %d", r.Exit.Code)))
-			}
-		}
-		if how := taskEnd(b.s.Facts); how != "" {
-			v.Why = "SLURM saw " + how + ", and no line shows why"
-		}
-		if state, _, ok := b.s.Facts.Accounting.State(); ok {
-			v.Why += "; SLURM's records only say " + strings.ToLower(strings.ReplaceAll(state, "_", " "))
-		}
-		if b.s.Facts.Alive() {
-			v.Summary = "the job is still running, and no line reports a failure"
-			v.Why = "SLURM's records show it running; a hang leaves no trace until a watchdog or the time limit ends it"
-		}
-		for _, n := range mechanism.Needs(b.s, nil, nil) {
-			v.Needs = append(v.Needs, b.fillNeed(n, nil))
-		}
-		b.named()
-		if o := mechanism.Odd(b.s); o != nil {
-			v.Summary, v.Why = o.Summary, o.Why
-			v.Suspects = append(v.Suspects, o.Suspects...)
-			for _, n := range mechanism.Needs(b.s, nil, o.Needs) {
-				v.Needs = append(v.Needs, b.fillNeed(n, nil))
-			}
-		}
-		v.Candidates = append(v.Candidates, incident.Candidate{Origin: unknown, Mechanism: unknown})
-		v.Needs = append(v.Needs, b.fillNeed(incident.Need{What: "the job's remaining logs", Why: "the batch script's own log has what SLURM says about each task",
-			Command: knowledge.LogsOfJob, Obtainable: "now"}, nil))
+		b.causeUnknown()
 		return
 	}
 	for _, p := range w {
@@ -132,36 +94,14 @@ func (b *builder) verdict() {
 	b.unread(top)
 	v.Ending = top.Ending
 	v.Mechanism, v.Summary, v.Why, v.Scope = string(top.Mechanism), top.Summary, top.Why, top.Scope
-	set := []knowledge.Slug{}
-	var wants []incident.Need
-	for _, p := range w {
-		set = appendNew(set, p.Mechanism)
-		for _, o := range p.Rivals {
-			set = appendNew(set, o)
-		}
-		v.Suspects = append(v.Suspects, p.Suspects...)
-		wants = append(wants, p.Needs...)
-	}
-	for _, n := range mechanism.Needs(b.s, set, wants) {
-		if n.Artefact == knowledge.Bundle && len(set) == 1 && top.Settled {
-			continue
-		}
-		v.Needs = appendNeed(v.Needs, b.fillNeed(n, wanting(w, n)))
-	}
-	for _, p := range b.d.proposals {
-		if b.d.by[p] != nil && p.Class == mechanism.Degraded && p.Plausible != "" && !slices.Contains(set, p.Mechanism) {
-			v.Suspects = append(v.Suspects, incident.Suspect{Mechanism: string(p.Mechanism), Why: p.Plausible})
-		}
-	}
-	if len(v.Needs) > 6 {
-		v.Needs = v.Needs[:6]
-	}
 	conf := stated(top.Base)
 	if len(w) > 1 {
 		conf = unordered
 		v.Summary = "several failures in unknown order: " + join(w)
 		v.Why = "none is proven to have come first"
 	}
+	set := candidates(w)
+	b.wanted(set)
 	switch {
 	case !b.s.Facts.Coverage.Partial:
 	case top.Class == mechanism.Nothing:
@@ -169,58 +109,163 @@ func (b *builder) verdict() {
 	case top.Class != mechanism.Environment && len(set) == 1:
 		conf -= cut
 	}
-	v.Confidence = incident.Confidence(conf)
-	if top.Class == mechanism.Nothing && slices.Contains(set, knowledge.Unknown) { // that nothing failed is not the first thing to say
-		set = append([]knowledge.Slug{knowledge.Unknown}, slices.DeleteFunc(set, func(m knowledge.Slug) bool { return m == knowledge.Unknown })...)
+	if i := slices.Index(set, knowledge.Unknown); i > 0 && top.Class == mechanism.Nothing { // that nothing failed is not the first thing to say
+		set = slices.Insert(slices.Delete(set, i, i+1), 0, knowledge.Unknown)
 		v.Mechanism = unknown
 	}
-	v.Origin = origin(set[0])
-	for _, m := range set {
-		v.Candidates = append(v.Candidates, incident.Candidate{Origin: origin(m), Mechanism: string(m), Confidence: incident.Confidence(conf)})
-		if origin(m) != v.Origin {
-			v.Origin = unknown
-		}
-	}
-	// Nothing in the evidence weighs the members of a set against each other: each has its share of the set's confidence.
-	for i := range v.Candidates {
-		v.Candidates[i].Confidence = incident.Confidence(conf / float64(len(set)))
-	}
-	if n := len(set); n > 1 && slices.Contains(set, knowledge.Unknown) { // "not explained" excludes nothing: it is left out of the sum
-		v.Confidence = incident.Confidence(conf * float64(n-1) / float64(n))
-	}
-	switch {
-	case len(set) > 1:
-		v.Status = incident.Inconclusive
-	case top.Class == mechanism.Nothing || top.Mechanism == knowledge.Cancelled:
-		v.Status = incident.NoFailure
-	case top.Direct && (len(top.Ranks) > 0 || len(top.Nodes) > 0 || top.Scope == "all"):
-		v.Status = incident.Confirmed
-	default:
-		v.Status = incident.Probable
-	}
+	b.weigh(set, conf)
+	v.Status = status(top, set)
 	if len(w) == 1 {
-		v.Root.Ranks = append(v.Root.Ranks, top.Ranks...)
-		v.Root.Nodes = append(v.Root.Nodes, top.Nodes...)
-		v.Root.Frontier = append(v.Root.Frontier, top.Frontier...)
-		v.Root.Named = cmp.Or(top.Named, b.namedBeside(top))
-		if len(v.Root.Nodes) == 0 && len(top.Ranks) > 0 {
-			for _, id := range top.Ranks {
-				if r := b.s.Facts.Rank(id); r != nil && r.Node != "" {
-					v.Root.Nodes = appendNew(v.Root.Nodes, r.Node)
-				}
-			}
-		}
-		b.scoped(top)
-		if top.Component != "" {
-			v.Root.Component = ptr(top.Component)
-		}
-		v.Root.Item = optional(item(top))
+		b.place(top)
 	}
 	b.root = map[int]bool{}
 	for _, id := range v.Root.Ranks {
 		b.root[id] = true
 	}
 	b.incomplete()
+}
+
+// causeUnknown says what is known of the end where nothing explains it, and what is wanted to find out more.
+func (b *builder) causeUnknown() {
+	v := &b.r.Verdict
+	v.Status, v.Mechanism, v.Origin = incident.Inconclusive, unknown, unknown
+	v.Summary, v.Why = bareEnd(b.s.Facts)
+	b.need(nil, nil)
+	b.named()
+	if o := mechanism.Odd(b.s); o != nil {
+		v.Summary, v.Why = o.Summary, o.Why
+		v.Suspects = append(v.Suspects, o.Suspects...)
+		b.need(nil, o.Needs)
+	}
+	v.Candidates = append(v.Candidates, incident.Candidate{Origin: unknown, Mechanism: unknown})
+	v.Needs = append(v.Needs, b.fillNeed(incident.Need{What: "the job's remaining logs", Why: "the batch script's own log has what SLURM says about each task",
+		Command: knowledge.LogsOfJob, Obtainable: "now"}, nil))
+}
+
+// need adds what a verdict without a cause wants.
+func (b *builder) need(set []knowledge.Slug, wants []incident.Need) {
+	for _, n := range mechanism.Needs(b.s, set, wants) {
+		b.r.Verdict.Needs = append(b.r.Verdict.Needs, b.fillNeed(n, nil))
+	}
+}
+
+// bareEnd is how the job ended, as far as anything says, where nothing explains it.
+func bareEnd(f *resolve.Facts) (summary, why string) {
+	if f.Alive() {
+		return "the job is still running, and no line reports a failure",
+			"SLURM's records show it running; a hang leaves no trace until a watchdog or the time limit ends it"
+	}
+	summary, why = "nothing in these logs explains how the job ended", "no failure, hang or normal end was found"
+	if fl := echoed(f); fl != nil {
+		summary, why = echoWords(f, fl), "this kind of exception usually follows another failure, but none is seen"
+	} else if allEmpty(f) {
+		summary = "every file is empty: nothing was written to them, or nothing was copied"
+	}
+	if how := taskEnd(f); how != "" {
+		why = "SLURM saw " + how + ", and no line shows why"
+	}
+	if state, _, ok := f.Accounting.State(); ok {
+		why += "; SLURM's records only say " + strings.ToLower(strings.ReplaceAll(state, "_", " "))
+	}
+	return summary, why
+}
+
+// echoWords say who is known to have ended first, else who raised what mostly follows from another failure.
+func echoWords(f *resolve.Facts, fl *resolve.Failure) string {
+	if r := firstEnded(f); r != nil {
+		return fmt.Sprintf("%s: its launcher saw it exit first (%s); no line shows why", r.Describe(), cmp.Or(knowledge.ExitCode(r.Exit.Code).Name, fmt.Sprintf("exit code %d", r.Exit.Code)))
+	}
+	text := Excerpt(fl.Text) + "; no line shows what came before it"
+	if fl.Rank != resolve.NoRank {
+		text = fl.Proc.Describe() + ": " + text
+	}
+	return text
+}
+
+// candidates are the mechanisms of the winners and their rivals.
+func candidates(winners []*mechanism.Proposal) []knowledge.Slug {
+	set := []knowledge.Slug{}
+	for _, p := range winners {
+		set = appendNew(set, p.Mechanism)
+		for _, o := range p.Rivals {
+			set = appendNew(set, o)
+		}
+	}
+	return set
+}
+
+// wanted adds what would decide between the candidates, and what else is suspected.
+func (b *builder) wanted(set []knowledge.Slug) {
+	const most = 6 // needs
+	v, w := &b.r.Verdict, b.d.winners
+	var wants []incident.Need
+	for _, p := range w {
+		v.Suspects = append(v.Suspects, p.Suspects...)
+		wants = append(wants, p.Needs...)
+	}
+	settled := len(set) == 1 && w[0].Settled
+	for _, n := range mechanism.Needs(b.s, set, wants) {
+		if n.Artefact != knowledge.Bundle || !settled {
+			v.Needs = appendNeed(v.Needs, b.fillNeed(n, wanting(w, n)))
+		}
+	}
+	v.Needs = v.Needs[:min(len(v.Needs), most)]
+	for _, p := range b.d.proposals {
+		degraded := b.d.by[p] != nil && p.Class == mechanism.Degraded
+		if degraded && p.Plausible != "" && !slices.Contains(set, p.Mechanism) {
+			v.Suspects = append(v.Suspects, incident.Suspect{Mechanism: string(p.Mechanism), Why: p.Plausible})
+		}
+	}
+}
+
+// weigh gives each candidate its share of the confidence: nothing in the evidence weighs the members of a set against each other.
+func (b *builder) weigh(set []knowledge.Slug, conf float64) {
+	v, n := &b.r.Verdict, float64(len(set))
+	v.Origin = origin(set[0])
+	for _, m := range set {
+		v.Candidates = append(v.Candidates, incident.Candidate{Origin: origin(m), Mechanism: string(m), Confidence: incident.Confidence(conf / n)})
+		if origin(m) != v.Origin {
+			v.Origin = unknown
+		}
+	}
+	v.Confidence = incident.Confidence(conf)
+	if len(set) > 1 && slices.Contains(set, knowledge.Unknown) { // "not explained" excludes nothing: it is left out of the sum
+		v.Confidence = incident.Confidence(conf * (n - 1) / n)
+	}
+}
+
+func status(top *mechanism.Proposal, set []knowledge.Slug) string {
+	placed := len(top.Ranks) > 0 || len(top.Nodes) > 0 || top.Scope == "all"
+	switch {
+	case len(set) > 1:
+		return incident.Inconclusive
+	case top.Class == mechanism.Nothing || top.Mechanism == knowledge.Cancelled:
+		return incident.NoFailure
+	case top.Direct && placed:
+		return incident.Confirmed
+	}
+	return incident.Probable
+}
+
+// place says whom and what the one cause names.
+func (b *builder) place(top *mechanism.Proposal) {
+	root := &b.r.Verdict.Root
+	root.Ranks = append(root.Ranks, top.Ranks...)
+	root.Nodes = append(root.Nodes, top.Nodes...)
+	root.Frontier = append(root.Frontier, top.Frontier...)
+	root.Named = cmp.Or(top.Named, b.namedBeside(top))
+	if len(root.Nodes) == 0 {
+		for _, id := range top.Ranks {
+			if r := b.s.Facts.Rank(id); r != nil && r.Node != "" {
+				root.Nodes = appendNew(root.Nodes, r.Node)
+			}
+		}
+	}
+	b.scoped(top)
+	if top.Component != "" {
+		root.Component = ptr(top.Component)
+	}
+	root.Item = optional(item(top))
 }
 
 // scoped names nobody smaller than the condition that the root's own line states: the writer of a line about its node, or about a store that
