@@ -222,14 +222,13 @@ type inquiry struct {
 	daemons []*aislog.Daemon
 	lines   []Client
 	clock   Clock
-	names   map[string]string // address → id of the daemon that listens there
-	slow    [][]slowLine      // by daemon
-	cuts    []point           // see cutAnswers
-	// rejected are the batches that targets' own logs tell of.
-	rejected map[Mark]bool
-	all      []*trouble // of the daemons, by their common clock
-	known    *members
-	marked   map[*aislog.Event][]Mark
+	names   map[string]string    // address → id of the daemon that listens there
+	slow    [][]slowLine         // by daemon
+	cuts    []point              // see cutAnswers
+	batches map[batchRecord]bool // that targets' own logs tell of
+	all     []*trouble           // of the daemons, by their common clock
+	known   *members
+	marked  map[*aislog.Event][]Mark
 }
 
 // wall is what a daemon's clock showed, in seconds, brought to the common clock of the cluster.

@@ -59,7 +59,7 @@ func TestWhoStillSentTheBatchServedIt(t *testing.T) {
 
 // A client that was told that it may not was answered: the load of whom it asked is no reason, although the address is that one's.
 func TestADeniedRequestIsNoTieToLoad(t *testing.T) {
-	for status, cause := range map[string]bool{"403, MESSAGE:bucket ais://lab(0x1): GET access denied (allowed: [HEAD-OBJECT])": false, "429, MESSAGE:ErrTooManyRequests": true} {
+	for status, cause := range map[string]bool{"403, MESSAGE:bucket ais://lab(0x1): GET access denied (allowed: [HEAD-OBJECT])": false, "429, MESSAGE:ErrTooManyRequests": true, "400, MESSAGE:invalid range": false, "408, MESSAGE:timeout": true} {
 		line := givenUp(1)
 		line.Text = "AISError: STATUS:" + status + ", REQ_URL:http://10.0.0.2:51081/v1/ml/moss/lab?provider=ais"
 		line.Marks = marksOf(line.Text)

@@ -68,6 +68,9 @@ func (x *inquiry) classify(d int, g *aislog.Group, e *aislog.Event) (mech knowle
 	if peer == "" {
 		peer = x.names[e.Address]
 	}
+	if x.retells(d, e) {
+		return "", ""
+	}
 	refused := strings.Contains(e.Text, "connection refused")
 	slow := strings.Contains(e.Text, "deadline exceeded") || strings.Contains(e.Text, "i/o timeout") || strings.Contains(e.Text, "Client.Timeout")
 	switch g.Kind {
@@ -79,12 +82,7 @@ func (x *inquiry) classify(d int, g *aislog.Group, e *aislog.Event) (mech knowle
 		if !strings.Contains(e.Text, "recovered corrupted ") {
 			return knowledge.AISDiskFault, self
 		}
-	case aislog.BatchRejected:
-		if x.retells(d, e) {
-			return "", ""
-		}
-		return knowledge.AISResourcePressure, self
-	case aislog.MemoryPressure, aislog.BatchThrottled:
+	case aislog.MemoryPressure, aislog.BatchRejected, aislog.BatchThrottled:
 		return knowledge.AISResourcePressure, self
 	case aislog.CPUPressure:
 		if strings.Contains(e.Text, "extremely") {
@@ -178,26 +176,39 @@ func (x *inquiry) classify(d int, g *aislog.Group, e *aislog.Event) (mech knowle
 	return "", ""
 }
 
-// retells says that a proxy tells of a batch that a target rejected, which the target's own log tells, too.
+// batchRecord is what a record says of a batch.
+type batchRecord struct {
+	kind aislog.Kind
+	work string
+}
+
+// retells says that a proxy tells of a batch what the log of the target that served it tells, too: proxies serve none.
 func (x *inquiry) retells(d int, e *aislog.Event) bool {
 	if x.daemons[d].Role != aislog.Proxy {
 		return false
 	}
-	if x.rejected == nil {
-		x.rejected = map[Mark]bool{}
+	if x.batches == nil {
+		x.batches = map[batchRecord]bool{}
 		for k := range x.daemons {
-			for i := range x.daemons[k].Groups {
-				if g := &x.daemons[k].Groups[i]; g.Kind == aislog.BatchRejected && x.daemons[k].Role == aislog.Target {
-					for n := range g.Events {
-						for _, m := range x.marksOf(&g.Events[n]) {
-							x.rejected[m] = m.Kind == Work
-						}
-					}
+			if x.daemons[k].Role == aislog.Target {
+				x.batchesOf(k)
+			}
+		}
+	}
+	return slices.ContainsFunc(x.marksOf(e), func(m Mark) bool { return m.Kind == Work && x.batches[batchRecord{e.Kind, m.Value}] })
+}
+
+func (x *inquiry) batchesOf(d int) {
+	for i := range x.daemons[d].Groups {
+		g := &x.daemons[d].Groups[i]
+		for n := range g.Events {
+			for _, m := range x.marksOf(&g.Events[n]) {
+				if m.Kind == Work {
+					x.batches[batchRecord{g.Kind, m.Value}] = true
 				}
 			}
 		}
 	}
-	return slices.ContainsFunc(x.marksOf(e), func(m Mark) bool { return x.rejected[m] })
 }
 
 // missing are objects that are not found: noise, unless the cluster was moving them.

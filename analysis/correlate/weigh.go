@@ -314,9 +314,14 @@ func (x *inquiry) meet(t *trouble, c *Client, marks map[Mark]*aislog.Event) (how
 	return untouched, nil, false
 }
 
-// denied says that a client was told that it may not have what it asked for, of which a trouble is no reason.
+// denied says that a client was told that its request is wrong or not allowed, of which a trouble is no reason. Who is overloaded
+// (429), or waited too long (408), says so; what is missing (404) is another matter.
 func (x *inquiry) denied(t *trouble, c *Client) bool {
-	return slices.ContainsFunc([]string{"STATUS:401", "STATUS:403"}, func(w string) bool { return strings.Contains(c.Text, w) }) && !x.fitsAny(t, c)
+	_, rest, ok := strings.Cut(c.Text, "STATUS:4")
+	if !ok || len(rest) < 2 || slices.Contains([]string{"04", "08", "29"}, rest[:2]) {
+		return false
+	}
+	return !x.fitsAny(t, c)
 }
 
 // about says whether a line names the daemon of a trouble, and whether it names another target. What is missing concerns the target
