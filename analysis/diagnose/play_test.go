@@ -52,6 +52,15 @@ func read(t testing.TB, files []simulate.File, nodes []string, world int) *resol
 		if err != nil {
 			t.Fatal(err)
 		}
+		if len(obs.Progress)+len(obs.Phases) == 0 && !strings.HasSuffix(f.Name, ".gz") {
+			shaped, err := worker.Summed(t.Context(), f.Name, bytes.NewReader(f.Data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if shaped != nil {
+				obs.Progress, obs.Phases = shaped.Progress, shaped.Phases
+			}
+		}
 		parts = append(parts, obs)
 		in.Sources = append(in.Sources, incident.Source{Name: f.Name, Bytes: int64(len(f.Data))})
 	}

@@ -19,7 +19,7 @@ import (
 func performance() []Mechanism {
 	ended := []knowledge.Slug{knowledge.TimeLimit, knowledge.Cancelled}
 	return []Mechanism{
-		{Slug: knowledge.SlowRank, Class: Degraded, Propose: first(slowRank, tracedSlow, unplacedSlowRank), Explains: append([]knowledge.Slug{knowledge.ThroughputRegression}, ended...), Needs: []incident.Need{needClocks}},
+		{Slug: knowledge.SlowRank, Class: Degraded, Propose: first(slowRank, lateRank, tracedSlow, unplacedSlowRank), Explains: append([]knowledge.Slug{knowledge.ThroughputRegression}, ended...), Needs: []incident.Need{needClocks}},
 		{Slug: knowledge.SlowCommunication, Class: Degraded, Propose: slowCommunication},
 		{Slug: knowledge.SlowCompute, Class: Degraded, Propose: slowCompute, Needs: []incident.Need{needClocks}},
 		{Slug: knowledge.SlowHost, Class: Degraded, Propose: slowHost, Needs: []incident.Need{needNeighbours}},

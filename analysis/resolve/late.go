@@ -1,0 +1,122 @@
+package resolve
+
+import (
+	"cmp"
+	"slices"
+
+	"faultline/analysis/slow"
+	"faultline/analysis/worker"
+)
+
+// Voice is one process that prints the phases of its own steps, around the slowdown of its course.
+type Voice struct {
+	Rank   int // NoRank where nothing says it
+	File   string
+	Node   string // "" where nothing says it
+	Slowed Slowdown
+	Phases []slow.Phase
+	Quotes map[string][2]worker.At
+}
+
+// grew is by how much a phase grew, as a share of the step's growth.
+func (v *Voice) grew(name string) float64 {
+	i := slices.IndexFunc(v.Phases, func(p slow.Phase) bool { return p.Name == name })
+	if i < 0 {
+		return 0
+	}
+	return v.Phases[i].Grew() / (v.Slowed.Now - v.Slowed.Base)
+}
+
+// top is the phase that grew most.
+func (v *Voice) top() (name string) {
+	best := 0.0
+	for _, p := range v.Phases {
+		if g := v.grew(p.Name); g > best {
+			name, best = p.Name, g
+		}
+	}
+	return name
+}
+
+// Late are the processes that hold the others up: a phase of their own grew, and on all others grew another, in which they wait.
+type Late struct {
+	Phase, Waited   string
+	Voices, Waiters []Voice
+}
+
+const (
+	ownGrowth  = 0.5 // of the step's growth: the phase that grew,
+	restGrowth = 0.2 // and the one in which the others wait
+)
+
+// Late tells them by shape: the two phases may be called anything. ok is false where all are alike, or where it stays open who waits for whom.
+func (f *Facts) Late() (l Late, ok bool) {
+	all := f.voices()
+	if len(all) < leastRanks {
+		return l, false
+	}
+	groups := map[string][]Voice{}
+	for _, v := range all {
+		groups[v.top()] = append(groups[v.top()], v)
+	}
+	if len(groups) != 2 {
+		return l, false
+	}
+	var names []string
+	for name := range groups {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(groups[a]), len(groups[b])), cmp.Compare(a, b))
+	})
+	if data := slices.IndexFunc(names, ofData); data == 1 && !ofData(names[0]) { // nobody waits for others there
+		slices.Reverse(names)
+	}
+	l = Late{names[0], names[1], groups[names[0]], groups[names[1]]}
+	// Where no word says which of the two is waiting, it is the later part of a step on most processes. The other way round both signs
+	// would have to deceive.
+	told := ofData(l.Phase) || 2*len(l.Voices) < len(all) && f.precedes(l.Voices[0].File, l.Phase, l.Waited)
+	if slow.ClassOf(l.Phase) == slow.Communication || !told {
+		return l, false
+	}
+	apart := func(list []Voice, own, other string) bool {
+		return !slices.ContainsFunc(list, func(v Voice) bool { return v.grew(own) < ownGrowth || v.grew(other) > restGrowth })
+	}
+	return l, apart(l.Voices, l.Phase, l.Waited) && apart(l.Waiters, l.Waited, l.Phase)
+}
+
+// precedes says that a file prints one phase of a step in front of another.
+func (f *Facts) precedes(file, one, other string) bool {
+	for i := range f.Obs.Phases {
+		r := &f.Obs.Phases[i]
+		if r.File != file {
+			continue
+		}
+		at := func(name string) int {
+			return slices.IndexFunc(r.Times, func(t worker.PhaseTime) bool { return t.Name == name })
+		}
+		if a, b := at(one), at(other); a >= 0 && b >= 0 {
+			return a < b
+		}
+	}
+	return false
+}
+
+func ofData(phase string) bool { return slow.ClassOf(phase) == slow.Data }
+
+// voices are all of which a course slowed down, one of each rank or, where none is known, file.
+func (f *Facts) voices() (all []Voice) {
+	for _, c := range f.Courses {
+		d, ok := c.Slowdown()
+		same := func(v Voice) bool { return v.Rank == c.Rank && (c.Rank != NoRank || v.File == c.File) }
+		if !ok || slices.ContainsFunc(all, same) {
+			continue
+		}
+		list, x := f.phasesIn(&d)
+		if len(list) == 0 || x.Across {
+			continue
+		}
+		all = append(all, Voice{Rank: c.Rank, File: c.File, Node: f.ident.fileNode[c.File], Slowed: d, Phases: list, Quotes: x.quotes})
+	}
+	return all
+}
