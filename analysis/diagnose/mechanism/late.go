@@ -83,9 +83,9 @@ func lateAre(f *resolve.Facts, l *resolve.Late, p *Proposal) string {
 
 // lateAdvice is what to look at where it is known who is late.
 func lateAdvice(who string, placed, ofData bool) knowledge.Advice {
-	a := knowledge.Advice{Text: fmt.Sprintf("Check GPU clocks, temperature, memory and other processes where %s runs, while it is slow.", who), Command: "ssh {root} 'nvidia-smi; free -g; top -b -n 1 | head -20'"}
+	a := knowledge.Advice{Text: fmt.Sprintf("Check GPU clocks, temperature, memory and other processes on the machines of %s while it is slow.", who), Command: "ssh {root} 'nvidia-smi; free -g; top -b -n 1 | head -20'"}
 	if ofData {
-		a = knowledge.Advice{Text: fmt.Sprintf("Check disk, memory and other processes where %s runs, while it is slow.", who), Command: "ssh {root} 'iostat -x 1 3; free -g; top -b -n 1 | head -20'"}
+		a = knowledge.Advice{Text: fmt.Sprintf("Check disk, memory and other processes on the machines of %s while it is slow.", who), Command: "ssh {root} 'iostat -x 1 3; free -g; top -b -n 1 | head -20'"}
 	}
 	if !placed {
 		a.Command = ""
