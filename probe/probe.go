@@ -50,8 +50,8 @@ type Result struct {
 // line is how the program reports; a launcher's label may stand in front.
 var line = regexp.MustCompile(`probe (compute|memory|data|communication): rank (\d{1,7}) of (\d{1,7}) on (\S{1,255}): (ok|FAIL) (.{1,400})`)
 
-// tooShort ends the line of a rank that did too little to be slow.
-const tooShort = "; too short to compare"
+// uncompared ends the line of a rank that did too little, or something else than measure, to be slow.
+const uncompared = "; not compared"
 
 // mostResults bounds what is read of one output.
 const mostResults = 1 << 17
@@ -70,7 +70,7 @@ func Read(r io.Reader) ([]Result, error) {
 		x := Result{Component: m[1], Node: m[4], OK: m[5] == "ok", Text: m[6]}
 		x.Rank, _ = strconv.Atoi(m[2])
 		x.World, _ = strconv.Atoi(m[3])
-		if x.OK && !strings.HasSuffix(x.Text, tooShort) {
+		if x.OK && !strings.HasSuffix(x.Text, uncompared) {
 			rate, _, _ := strings.Cut(x.Text, " ")
 			x.Rate, _ = strconv.ParseFloat(rate, 64)
 		}

@@ -146,7 +146,7 @@ def replay(args, torch, dev):
         raise Failed(f"{args.held:g} GiB fit, and {args.then:g} GiB more do not: {e}")
     settle(torch, dev)
     total = args.held + args.then
-    return total * 2 ** 30 / (time.monotonic() - start) / 1e9, "GB/s", f"{args.held:g} GiB and {args.then:g} GiB more fit"
+    return total * 2 ** 30 / (time.monotonic() - start) / 1e9, "GB/s", f"{args.held:g} GiB and {args.then:g} GiB more fit; not compared"
 
 
 def data(args):
@@ -189,7 +189,7 @@ def data(args):
         if time.monotonic() - start > args.seconds:
             break
     took = time.monotonic() - start
-    short = "" if took > 1 else "; too short to compare"
+    short = "" if took > 1 else "; not compared"
     return total / took / 1e6, "MB/s", f"{read} files, slowest read {slowest:.3f} s{short}"
 
 

@@ -34,7 +34,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 			"data [0 1 2 3] [cn00 cn01] no file in /d"},
 		"absent":                           {output("compute", map[int]string{3: ""}), "compute [3] [] no result: it crashed, or never started"},
 		"a ring is as slow as its slowest": {output("communication", map[int]string{1: "ok 1.0 GB/s; x"}), ""},
-		"too little is no measure":         {output("data", map[int]string{1: "ok 3.1 MB/s; 1 files, slowest read 0.002 s; too short to compare"}), ""},
+		"too little is no measure":         {output("data", map[int]string{1: "ok 3.1 MB/s; 1 files, slowest read 0.002 s; not compared"}), ""},
 		"ran again":                        {output("compute", map[int]string{1: "FAIL x"}) + output("compute", nil), ""},
 		"another program":                  {"step 1\n", ""},
 	} {

@@ -149,7 +149,7 @@ func listMessage(inv *workflow.Investigation, l *workflow.Checklist, items []pre
 		i := slices.IndexFunc(l.Ticks, func(t workflow.Ticked) bool { return t.ID == it.ID })
 		switch {
 		case it.State == preflight.Passed && i >= 0 && it.Proof == preflight.ByPerson:
-			text += fill(". %s, %s.", person(l.Ticks[i].By), l.Ticks[i].At.UTC().Format(timeForm))
+			text += fill(". %s, %s.", person(l.Ticks[i].By), l.Ticks[i].At.UTC().Format("2 January"))
 		case it.Proof != "" && it.State == preflight.Open:
 			text += fill(". %s can tell: %s.", code("bot check"), strings.TrimSuffix(redact.String(it.Proof), "."))
 		case it.Proof != "":
