@@ -82,7 +82,7 @@ const (
 	submitAgain = 30 * time.Second
 	submitMost  = 15 * time.Minute
 	// testPoll is how often a test that runs is looked at.
-	testPoll = 20 * time.Second
+	testPoll = 10 * time.Second
 )
 
 // RunTest does a JobSubmit: it submits the test, waits for its end, and brings the outcome. With a wait the job is to be tried again then.
