@@ -56,35 +56,20 @@ const (
 // several of them name.
 func (x *inquiry) relate() {
 	x.clock.rel = make([]relation, len(x.daemons))
-	firsts := make([]map[string]float64, len(x.daemons))
-	ref, most := 0, -1
-	for i, d := range x.daemons {
-		firsts[i] = map[string]float64{}
-		for k := range d.Groups {
-			g := &d.Groups[k]
-			for n := range g.Events {
-				e := &g.Events[n]
-				t, ok := x.wall(i, e.Time)
-				if !ok {
-					continue
-				}
-				for _, key := range x.shared(e) {
-					if old, seen := firsts[i][key]; !seen || t < old {
-						firsts[i][key] = t
-					}
-				}
-			}
-		}
-		if len(firsts[i]) > most {
-			ref, most = i, len(firsts[i])
-		}
-	}
 	if len(x.daemons) == 0 {
 		return
 	}
-	x.clock.rel[ref].tied = true
+	firsts := make([]map[string]float64, len(x.daemons))
+	ref := 0
+	for i := range x.daemons {
+		firsts[i] = x.firstNamed(i)
+		if len(firsts[i]) > len(firsts[ref]) {
+			ref = i
+		}
+	}
 	for i := range x.daemons {
 		if i == ref {
+			x.clock.rel[i].tied = true
 			continue
 		}
 		var apart []float64
@@ -93,28 +78,54 @@ func (x *inquiry) relate() {
 				apart = append(apart, r-t)
 			}
 		}
-		slices.Sort(apart)
-		if len(apart) == 0 {
-			continue
-		}
-		m := apart[(len(apart)-1)/2]
-		near := 0
-		for _, a := range apart {
-			if math.Abs(a-m) <= tight {
-				near++
+		x.clock.rel[i] = relationOf(apart)
+	}
+}
+
+// firstNamed is when a daemon first names each thing that others name, too.
+func (x *inquiry) firstNamed(daemon int) map[string]float64 {
+	first := map[string]float64{}
+	groups := x.daemons[daemon].Groups
+	for k := range groups {
+		for n := range groups[k].Events {
+			e := &groups[k].Events[n]
+			t, ok := x.wall(daemon, e.Time)
+			if !ok {
+				continue
 			}
-		}
-		if 2*near < len(apart) {
-			continue // they do not agree
-		}
-		x.clock.rel[i].tied = true
-		if math.Abs(m) > 5 {
-			if q := math.Round(m/quarter) * quarter; math.Abs(m-q) <= 5 {
-				m = q
+			for _, key := range x.shared(e) {
+				if old, seen := first[key]; !seen || t < old {
+					first[key] = t
+				}
 			}
-			x.clock.rel[i].shift = m
 		}
 	}
+	return first
+}
+
+// relationOf is the distance that most of these agree on; none where they do not.
+func relationOf(apart []float64) relation {
+	if len(apart) == 0 {
+		return relation{}
+	}
+	slices.Sort(apart)
+	m := apart[(len(apart)-1)/2]
+	near := 0
+	for _, a := range apart {
+		if math.Abs(a-m) <= tight {
+			near++
+		}
+	}
+	if 2*near < len(apart) {
+		return relation{}
+	}
+	if math.Abs(m) <= 5 {
+		return relation{tied: true}
+	}
+	if q := math.Round(m/quarter) * quarter; math.Abs(m-q) <= 5 {
+		m = q
+	}
+	return relation{shift: m, tied: true}
 }
 
 // shared are things in a record that other daemons' records of the same moment hold.
@@ -179,104 +190,150 @@ func (v *vote) hinting() []pair {
 
 // tie finds out how the cluster's clock relates to the job's.
 func (x *inquiry) tie() {
-	c := &x.clock
 	votes := x.named()
 	slices.SortFunc(votes, func(a, b *vote) int {
 		return cmp.Or(cmp.Compare(len(b.strong), len(a.strong)), cmp.Compare(len(b.deaths), len(a.deaths)), cmp.Compare(b.hints(), a.hints()), cmp.Compare(abs(a.quarters), abs(b.quarters)), cmp.Compare(a.quarters, b.quarters))
 	})
-	zone, zoned := x.byZone()
-	if zone.assumed && len(votes) > 0 && votes[0].quarters != zone.quarters {
-		zoned = false
+	var s signs
+	if zone, ok := x.byZone(); ok && !(zone.assumed && len(votes) > 0 && votes[0].quarters != zone.quarters) {
+		s.zone = &zone
 	}
-	stop, stopped := x.byStop()
-	served, reached := x.byService()
-	agree := func(quarters int) bool { // another sign speaks for the same distance
-		return zoned && zone.quarters == quarters || stopped && stop.quarters == quarters || reached && served.quarters == quarters
+	if stop, ok := x.byStop(); ok {
+		s.stop = &stop
 	}
-	c.Proof = Unproven
-	switch {
-	case len(votes) > 0 && len(votes[0].strong) > 0:
-		v := votes[0]
-		rival := len(votes) > 1 && 2*len(votes[1].strong) >= len(v.strong)
-		if rival && zoned && zone.quarters != v.quarters && zone.quarters == votes[1].quarters {
-			v, rival = votes[1], false
-		} else if rival && agree(v.quarters) {
-			rival = false
-		}
-		switch {
-		case rival:
-			c.Against = append(c.Against, finding("the events both sides mention fit two clock offsets equally well", x.proofs(votes[1].strong[:1])...))
-			return
-		case zoned && zone.quarters != v.quarters && len(v.strong) < 3:
-			c.Against = append(c.Against, finding("the events both sides mention contradict their stated time zones", x.proofs(v.strong[:1])...))
-			return
-		}
-		x.settle(v.quarters, v.strong)
-		c.Proof = Likely
-		if len(v.strong) > 1 || v.strong[0].isWork() || math.Abs(v.strong[0].rest) <= tight || zoned || agree(v.quarters) {
-			c.Proof = Proven
-		}
-		c.Basis = append(c.Basis, finding(fmt.Sprintf("%s by both sides", plural(len(v.strong), "request is mentioned", "requests are mentioned")), x.proofs(v.strong)...))
-	case len(votes) > 0 && len(votes[0].deaths) > 0 && (len(votes) == 1 || len(votes[1].deaths) == 0):
-		v := votes[0]
-		if zoned && zone.quarters != v.quarters {
-			c.Against = append(c.Against, finding("the times of refused connections contradict both sides' stated time zones", x.proofs(v.deaths[:1])...))
-			return
-		}
-		c.Proof, c.Shift, c.Unc = Proven, float64(v.quarters)*quarter, 5+v.deaths[0].rest
-		c.Basis = append(c.Basis, finding(fmt.Sprintf("%s refused the job's connections while it was down, which happened only once", x.self(v.deaths[0].daemon)), x.proofs(v.deaths)...))
-	case len(votes) > 0 && votes[0].hints() > 0:
-		v := votes[0]
-		pairs := v.hinting()
-		if len(votes) > 1 && votes[1].hints() == v.hints() && !agree(v.quarters) {
-			c.Against = append(c.Against, finding("refused connections on both sides fit two clock offsets equally well", x.proofs(votes[1].hinting()[:1])...))
-			return
-		}
-		x.settle(v.quarters, pairs)
-		c.Proof = Likely
-		if v.hints() > 1 || len(v.breaks) > 1 || agree(v.quarters) {
-			c.Proof = Proven
-		}
-		if zoned && zone.quarters != v.quarters {
-			c.Proof = Unproven
-			c.Against = append(c.Against, finding("refused connections on both sides contradict their stated time zones", x.proofs(pairs[:1])...))
-			return
-		}
-		how := "the same kind of failure starts on both sides"
-		switch {
-		case len(v.breaks) > 0:
-			how = "both sides report the same cut-off responses within half a second"
-		case len(v.onset) == 0:
-			how = "the job reported missing objects within seconds of their removal"
-		}
-		c.Basis = append(c.Basis, finding(how, x.proofs(pairs)...))
-	case zoned:
-		c.Proof, c.Shift, c.Unc = Likely, float64(zone.quarters)*quarter, zone.unc
-		if zone.sure || stopped && stop.quarters == zone.quarters || reached && served.quarters == zone.quarters {
-			c.Proof = Proven
-		}
-	case reached:
-		c.Proof, c.Shift, c.Unc = Likely, float64(served.quarters)*quarter, served.unc
-		if stopped && stop.quarters == served.quarters {
-			c.Proof = Proven
-		}
-	case stopped:
-		c.Proof, c.Shift, c.Unc = Likely, float64(stop.quarters)*quarter, stop.unc
-		if stop.sure {
-			c.Proof = Proven
-		}
-	default:
+	if served, ok := x.byService(); ok {
+		s.served = &served
+	}
+	x.clock.Proof = Unproven
+	if !x.byVotes(votes, &s) {
 		return
 	}
-	if zoned && zone.quarters == int(math.Round(c.Shift/quarter)) {
-		c.Basis = append(c.Basis, zone.basis)
+	for _, sign := range []*sign{s.zone, s.stop, s.served} {
+		if sign != nil && sign.quarters == int(math.Round(x.clock.Shift/quarter)) {
+			x.clock.Basis = append(x.clock.Basis, sign.basis)
+		}
 	}
-	if stopped && stop.quarters == int(math.Round(c.Shift/quarter)) {
-		c.Basis = append(c.Basis, stop.basis)
+}
+
+// signs are what speaks for a distance beside what both sides name; nil where there is none.
+type signs struct{ zone, stop, served *sign }
+
+// agree reports whether one of them speaks for this distance.
+func (s *signs) agree(quarters int) bool {
+	return s.zone.says(quarters) || s.stop.says(quarters) || s.served.says(quarters)
+}
+
+// contradicted reports whether both sides state zones that are another distance apart.
+func (s *signs) contradicted(quarters int) bool { return s.zone != nil && s.zone.quarters != quarters }
+
+func (s *sign) says(quarters int) bool { return s != nil && s.quarters == quarters }
+
+// byVotes takes the best of what both sides name, else of the other signs. It is false where nothing is, or what there is contradicts.
+func (x *inquiry) byVotes(votes []*vote, s *signs) bool {
+	var v, next *vote
+	if len(votes) > 0 {
+		v = votes[0]
 	}
-	if reached && served.quarters == int(math.Round(c.Shift/quarter)) {
-		c.Basis = append(c.Basis, served.basis)
+	if len(votes) > 1 {
+		next = votes[1]
 	}
+	switch {
+	case v != nil && len(v.strong) > 0:
+		return x.byRequests(v, next, s)
+	case v != nil && len(v.deaths) > 0 && (next == nil || len(next.deaths) == 0):
+		return x.byDeaths(v, s)
+	case v != nil && v.hints() > 0:
+		return x.byHints(v, next, s)
+	}
+	return x.clock.bySigns(s)
+}
+
+// byRequests takes the distance at which most requests of both sides meet.
+func (x *inquiry) byRequests(v, next *vote, s *signs) bool {
+	c := &x.clock
+	rival := next != nil && 2*len(next.strong) >= len(v.strong)
+	switch {
+	case rival && s.contradicted(v.quarters) && s.zone.says(next.quarters):
+		v = next
+	case rival && !s.agree(v.quarters):
+		c.Against = append(c.Against, finding("the events both sides mention fit two clock offsets equally well", x.proofs(next.strong[:1])...))
+		return false
+	}
+	if s.contradicted(v.quarters) && len(v.strong) < 3 {
+		c.Against = append(c.Against, finding("the events both sides mention contradict their stated time zones", x.proofs(v.strong[:1])...))
+		return false
+	}
+	x.settle(v.quarters, v.strong)
+	c.Proof = Likely
+	single := v.strong[0].isWork() || math.Abs(v.strong[0].rest) <= tight
+	if len(v.strong) > 1 || single || s.zone != nil || s.agree(v.quarters) {
+		c.Proof = Proven
+	}
+	c.Basis = append(c.Basis, finding(fmt.Sprintf("%s by both sides", plural(len(v.strong), "request is mentioned", "requests are mentioned")), x.proofs(v.strong)...))
+	return true
+}
+
+// byDeaths takes the one distance at which a daemon was down when it refused connections.
+func (x *inquiry) byDeaths(v *vote, s *signs) bool {
+	c := &x.clock
+	if s.contradicted(v.quarters) {
+		c.Against = append(c.Against, finding("the times of refused connections contradict both sides' stated time zones", x.proofs(v.deaths[:1])...))
+		return false
+	}
+	c.Proof, c.Shift, c.Unc = Proven, float64(v.quarters)*quarter, 5+v.deaths[0].rest
+	c.Basis = append(c.Basis, finding(fmt.Sprintf("%s refused the job's connections while it was down, which happened only once", x.self(v.deaths[0].daemon)), x.proofs(v.deaths)...))
+	return true
+}
+
+// byHints takes the distance at which failures of one kind begin on both sides.
+func (x *inquiry) byHints(v, next *vote, s *signs) bool {
+	c, pairs := &x.clock, v.hinting()
+	if next != nil && next.hints() == v.hints() && !s.agree(v.quarters) {
+		c.Against = append(c.Against, finding("refused connections on both sides fit two clock offsets equally well", x.proofs(next.hinting()[:1])...))
+		return false
+	}
+	x.settle(v.quarters, pairs)
+	if s.contradicted(v.quarters) {
+		c.Against = append(c.Against, finding("refused connections on both sides contradict their stated time zones", x.proofs(pairs[:1])...))
+		return false
+	}
+	c.Proof = Likely
+	if v.hints() > 1 || len(v.breaks) > 1 || s.agree(v.quarters) {
+		c.Proof = Proven
+	}
+	how := "the same kind of failure starts on both sides"
+	switch {
+	case len(v.breaks) > 0:
+		how = "both sides report the same cut-off responses within half a second"
+	case len(v.onset) == 0:
+		how = "the job reported missing objects within seconds of their removal"
+	}
+	c.Basis = append(c.Basis, finding(how, x.proofs(pairs)...))
+	return true
+}
+
+// bySigns takes the first sign. It is proven where it is sure or another agrees.
+func (c *Clock) bySigns(s *signs) bool {
+	var first *sign
+	sure := false
+	switch {
+	case s.zone != nil:
+		first = s.zone
+		sure = first.sure || s.stop.says(first.quarters) || s.served.says(first.quarters)
+	case s.served != nil:
+		first = s.served
+		sure = s.stop.says(first.quarters)
+	case s.stop != nil:
+		first = s.stop
+		sure = first.sure
+	default:
+		return false
+	}
+	c.Proof, c.Shift, c.Unc = Likely, float64(first.quarters)*quarter, first.unc
+	if sure {
+		c.Proof = Proven
+	}
+	return true
 }
 
 func (p pair) isWork() bool {

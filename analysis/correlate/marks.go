@@ -53,36 +53,8 @@ func marksOf(s string) []Mark {
 		}
 	})
 	m.each(s, "/v1/objects/", func(rest string) { m.add(Object, objectName(rest)) })
-	for at := 0; ; { // ais://lab/o/1
-		i := strings.Index(s[at:], "://")
-		if i < 0 {
-			break
-		}
-		i += at
-		at = i + len("://")
-		scheme := s[schemeAt(s, i):i]
-		switch scheme {
-		case "":
-		case "http", "https":
-			host, _, _ := strings.Cut(until(s[at:], " \"'/?,)]>;"), "/")
-			m.add(Address, address(host))
-		default:
-			m.add(Object, objectName(s[at:]))
-		}
-	}
-	m.each(s, "bject ", func(rest string) { // Lhotse: "object o/1 from bucket ais://lab"
-		name := until(rest, " ")
-		_, bucket, ok := strings.Cut(rest[:min(len(rest), 2*maxValue)], " from bucket ")
-		if !ok || name == "" {
-			return
-		}
-		if _, b, ok := strings.Cut(bucket, "://"); ok {
-			_, bucket = namespace(b)
-		}
-		if bucket = strings.TrimRight(until(bucket, " ,;\"')]"), ":."); bucket != "" && !strings.Contains(bucket, "/") {
-			m.add(Object, bucket+"/"+name)
-		}
-	})
+	m.urls(s)
+	m.each(s, "bject ", m.lhotse)
 	m.each(s, "dial tcp", func(rest string) {
 		_, rest, _ = strings.Cut(rest, " ")
 		m.add(Address, address(strings.TrimRight(until(rest, " ,;\"')]"), ":")))
@@ -93,45 +65,87 @@ func marksOf(s string) []Mark {
 			m.add(Address, address(host+":"+digitsOf(rest)))
 		}
 	})
-	for _, key := range []string{"t[", "p["} {
-		for at := 0; ; {
-			i := strings.Index(s[at:], key)
-			if i < 0 {
-				break
-			}
-			i += at
-			at = i + len(key)
-			if i > 0 && wordByte(s[i-1]) {
-				continue
-			}
-			if id, _, ok := strings.Cut(s[at:min(len(s), at+maxValue)], "]"); ok && idOf(id) == id {
-				m.add(Node, id)
-			}
-		}
-	}
+	m.nodes(s, "t[")
+	m.nodes(s, "p[")
 	m.each(s, "tid=", func(rest string) { m.add(Node, idOf(rest)) })
-	m.each(s, "shared-dm[", func(rest string) {
-		ends, rest, ok := strings.Cut(rest[:min(len(rest), maxValue)], "]")
-		_, n, counted := strings.Cut(rest, "[ctx: n=")
-		if n = digitsOf(n); ok && counted && n != "" && n != "0" && strings.Contains(ends, "=") {
-			m.add(Breach, ends+" "+n)
-		}
-		for _, id := range strings.FieldsFunc(ends, func(r rune) bool { return r == '<' || r == '=' || r == '>' }) {
-			m.add(Node, idOf(id))
-		}
-	})
+	m.each(s, "shared-dm[", m.stream)
 	for _, r := range reasons {
 		if strings.Contains(s, r) {
 			m.add(Reason, r)
 		}
 	}
-	for _, r := range broken {
-		if strings.Contains(s, r) {
-			m.add(Reason, answerCut)
-			break
-		}
+	if slices.ContainsFunc(broken, func(r string) bool { return strings.Contains(s, r) }) {
+		m.add(Reason, answerCut)
 	}
 	return m.out
+}
+
+// urls reads "ais://lab/o/1" and "http://host:port/…".
+func (m *marker) urls(s string) {
+	for at := 0; ; {
+		i := strings.Index(s[at:], "://")
+		if i < 0 {
+			return
+		}
+		i += at
+		at = i + len("://")
+		switch s[schemeAt(s, i):i] {
+		case "":
+		case "http", "https":
+			host, _, _ := strings.Cut(until(s[at:], " \"'/?,)]>;"), "/")
+			m.add(Address, address(host))
+		default:
+			m.add(Object, objectName(s[at:]))
+		}
+	}
+}
+
+// lhotse reads "object o/1 from bucket ais://lab", from the name on.
+func (m *marker) lhotse(rest string) {
+	name := until(rest, " ")
+	_, bucket, ok := strings.Cut(rest[:min(len(rest), 2*maxValue)], " from bucket ")
+	if !ok || name == "" {
+		return
+	}
+	if _, b, ok := strings.Cut(bucket, "://"); ok {
+		_, bucket = namespace(b)
+	}
+	if bucket = strings.TrimRight(until(bucket, " ,;\"')]"), ":."); bucket != "" && !strings.Contains(bucket, "/") {
+		m.add(Object, bucket+"/"+name)
+	}
+}
+
+// nodes reads "t[id]" where it is no end of a longer word.
+func (m *marker) nodes(s, key string) {
+	for at := 0; ; {
+		i := strings.Index(s[at:], key)
+		if i < 0 {
+			return
+		}
+		i += at
+		at = i + len(key)
+		if i > 0 && wordByte(s[i-1]) {
+			continue
+		}
+		if id, _, ok := strings.Cut(s[at:min(len(s), at+maxValue)], "]"); ok && idOf(id) == id {
+			m.add(Node, id)
+		}
+	}
+}
+
+// stream reads "A<=B] … [ctx: n=24576", the ends of a data mover's stream and how far it came.
+func (m *marker) stream(rest string) {
+	ends, rest, ok := strings.Cut(rest[:min(len(rest), maxValue)], "]")
+	_, n, counted := strings.Cut(rest, "[ctx: n=")
+	if n = digitsOf(n); n == "0" {
+		n = ""
+	}
+	if ok && counted && n != "" && strings.Contains(ends, "=") {
+		m.add(Breach, ends+" "+n)
+	}
+	for _, id := range strings.FieldsFunc(ends, func(r rune) bool { return r == '<' || r == '=' || r == '>' }) {
+		m.add(Node, idOf(id))
+	}
 }
 
 type marker struct{ out []Mark }

@@ -2,6 +2,7 @@ package correlate
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -9,15 +10,61 @@ import (
 	"faultline/analysis/aislog"
 )
 
+// mention is a thing that a line of one side names, at its time.
+type mention struct {
+	t      float64
+	client *Client
+	daemon int
+	event  *aislog.Event
+}
+
+func earlier(a, b mention) int { return cmp.Compare(a.t, b.t) }
+
 // named compares what both sides name.
 func (x *inquiry) named() []*vote {
-	type seen struct {
-		t      float64
-		client *Client
-		daemon int
-		event  *aislog.Event
+	theirs := x.namedByDaemons()
+	ours := x.namedByClients(theirs)
+	marks := slices.SortedFunc(maps.Keys(ours), func(a, b Mark) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Value, b.Value)) })
+	votes := map[int]*vote{}
+	for _, m := range marks {
+		a, b := ours[m], theirs[m]
+		slices.SortStableFunc(a, func(p, q mention) int { // those with a time of their own first
+			return cmp.Or(cmp.Compare(b2i(p.client.T.Unc > 5), b2i(q.client.T.Unc > 5)), earlier(p, q))
+		})
+		slices.SortStableFunc(b, earlier)
+		strong := m.Kind <= Breach
+		if !strong { // many say the same: only where it begins can be compared
+			a, b = a[:1], begins(b, func(s mention) float64 { return s.t })
+		}
+		best := map[int]pair{}
+		for _, p := range a[:min(len(a), perKey)] { // who tries again names it again: the first time counts
+			limit := maxSkew
+			if !strong {
+				limit = tight + p.client.T.Unc
+			}
+			for n, found := range p.meets(b[:min(len(b), perKey)], limit) {
+				if _, seen := best[n]; !seen {
+					best[n] = found
+				}
+			}
+		}
+		for n, p := range best {
+			if v := voteFor(votes, n); strong {
+				v.strong = append(v.strong, p)
+			} else {
+				v.onset = append(v.onset, p)
+			}
+		}
 	}
-	theirs := map[Mark][]seen{}
+	x.deaths(votes)
+	x.acted(votes)
+	x.cutOff(votes)
+	return slices.Collect(maps.Values(votes))
+}
+
+// namedByDaemons are the things that daemons name; an address counts where it refuses.
+func (x *inquiry) namedByDaemons() map[Mark][]mention {
+	out := map[Mark][]mention{}
 	for i, d := range x.daemons {
 		for k := range d.Groups {
 			g := &d.Groups[k]
@@ -28,86 +75,53 @@ func (x *inquiry) named() []*vote {
 					continue
 				}
 				for _, m := range x.marksOf(e) {
-					if m.Kind != Node && (m.Kind != Address || strings.Contains(e.Text, "refused")) {
-						theirs[m] = append(theirs[m], seen{t: t, daemon: i, event: e})
+					if m.Kind != Node && m.comparable(e.Text) {
+						out[m] = append(out[m], mention{t: t, daemon: i, event: e})
 					}
 				}
 			}
 		}
 	}
-	ours := map[Mark][]seen{}
+	return out
+}
+
+// namedByClients are the things that the job's lines name of those.
+func (x *inquiry) namedByClients(theirs map[Mark][]mention) map[Mark][]mention {
+	out := map[Mark][]mention{}
 	for i := range x.lines {
 		c := &x.lines[i]
 		if !c.T.Valid || c.T.Unc > loose+5 {
 			continue
 		}
 		for _, m := range c.Marks {
-			if m.Kind == Address && !strings.Contains(c.Text, "refused") {
-				continue
-			}
-			if theirs[m] != nil {
-				ours[m] = append(ours[m], seen{t: c.T.T, client: c})
+			if theirs[m] != nil && m.comparable(c.Text) {
+				out[m] = append(out[m], mention{t: c.T.T, client: c})
 			}
 		}
-	}
-	keys := make([]Mark, 0, len(ours))
-	for m := range ours {
-		keys = append(keys, m)
-	}
-	slices.SortFunc(keys, func(a, b Mark) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Value, b.Value)) })
-	votes := map[int]*vote{}
-	byTime := func(a, b seen) int { return cmp.Compare(a.t, b.t) }
-	for _, m := range keys {
-		a, b := ours[m], theirs[m]
-		slices.SortStableFunc(a, func(p, q seen) int { // those with a time of their own first
-			return cmp.Or(cmp.Compare(b2i(p.client.T.Unc > 5), b2i(q.client.T.Unc > 5)), byTime(p, q))
-		})
-		slices.SortStableFunc(b, byTime)
-		strong := m.Kind <= Breach
-		if !strong { // many say the same: only where it begins can be compared
-			a, b = a[:1], begins(b, func(s seen) float64 { return s.t })
-		}
-		best := map[int]pair{}
-		for _, p := range a[:min(len(a), perKey)] { // who tries again names it again: the first time counts
-			near := map[int]pair{}
-			for _, q := range b[:min(len(b), perKey)] {
-				delta := p.t - q.t
-				n := int(math.Round(delta / quarter))
-				rest := delta - float64(n)*quarter
-				limit := maxSkew
-				if !strong {
-					limit = tight + p.client.T.Unc
-				}
-				if abs(n) > maxQuarters || math.Abs(rest) > limit {
-					continue
-				}
-				if old, seen := near[n]; !seen || math.Abs(rest) < math.Abs(old.rest) {
-					near[n] = pair{client: p.client, daemon: q.daemon, event: q.event, rest: rest}
-				}
-			}
-			for n, found := range near {
-				if _, seen := best[n]; !seen {
-					best[n] = found
-				}
-			}
-		}
-		for n, p := range best {
-			v := voteFor(votes, n)
-			if strong {
-				v.strong = append(v.strong, p)
-			} else {
-				v.onset = append(v.onset, p)
-			}
-		}
-	}
-	x.deaths(votes)
-	x.acted(votes)
-	x.cutOff(votes)
-	var out []*vote
-	for _, v := range votes {
-		out = append(out, v)
 	}
 	return out
+}
+
+// comparable reports whether a mark of this line may be the other side's of the same moment: an address is named all the time.
+func (m Mark) comparable(text string) bool {
+	return m.Kind != Address || strings.Contains(text, "refused")
+}
+
+// meets pairs a client's mention with those of daemons, the nearest for each distance in quarter hours.
+func (p mention) meets(theirs []mention, limit float64) map[int]pair {
+	near := map[int]pair{}
+	for _, q := range theirs {
+		delta := p.t - q.t
+		n := int(math.Round(delta / quarter))
+		rest := delta - float64(n)*quarter
+		if abs(n) > maxQuarters || math.Abs(rest) > limit {
+			continue
+		}
+		if old, seen := near[n]; !seen || math.Abs(rest) < math.Abs(old.rest) {
+			near[n] = pair{client: p.client, daemon: q.daemon, event: q.event, rest: rest}
+		}
+	}
+	return near
 }
 
 // acted compares when a client first missed what was taken away with when that was done: a reader that asks all the time
