@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
 	"go/ast"
 	"go/scanner"
 	"go/token"
 	"go/types"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"faultline/knowledge"
@@ -76,16 +79,22 @@ func measures(all []*source) ([]measure, error) {
 		{name: "calls for their effect on `resolve.Facts`", now: f.passes, goal: "0", about: "statements that call a method of `Facts` and use no result: their order matters and no type says so"},
 		{name: "places that change a failure's role or mechanism", now: f.changed, goal: "1", about: "assignments to `Role` or `Mechanism` of a `resolve.Failure` that exists"},
 	}
-	circle, back, worst := insidePackages(all, "analysis")
+	circle, back, worst, packages := insidePackages(all, "analysis")
 	return append(out,
 		measure{name: "arrows between files on a circle, inside the packages of `analysis`", now: circle, about: "an arrow is a pair of files where one uses a function, method, type, variable or constant of the other; on a circle where arrows lead back", grows: true},
 		measure{name: "arrows between files back up, inside the packages of `analysis`", now: back, about: "against the best order of files that a greedy search finds (Eades, Lin, Smyth)", grows: true},
-		measure{name: "largest share of arrows back up inside a package, per mille", now: worst, goal: "270", about: "of packages with at least 50 arrows", share: true}), nil
+		measure{name: "largest share of arrows back up inside a package, per mille", now: worst, goal: "270", about: "of packages with at least 50 arrows", share: true, at: packages}), nil
 }
 
 // insidePackages sums the arrows that lead back, and finds the package with the largest share of them.
-func insidePackages(all []*source, folder string) (circle, back, worst int) {
+// insidePackages counts the arrows inside the packages of a folder, and lists the packages with many, the worst first.
+func insidePackages(all []*source, folder string) (circle, back, worst int, list []string) {
 	const few = 50 // of fewer arrows one makes a large share
+	type row struct {
+		share int
+		text  string
+	}
+	var rows []row
 	for _, s := range all {
 		if !s.below(folder) {
 			continue
@@ -93,10 +102,15 @@ func insidePackages(all []*source, folder string) (circle, back, worst int) {
 		n, c, b := arrows(s).count()
 		circle, back = circle+c, back+b
 		if n >= few {
-			worst = max(worst, perMille(b, n))
+			rows = append(rows, row{perMille(b, n), fmt.Sprintf("%s: %d of %d back up, %d on a circle", s.pkg.Path(), b, n, c)})
 		}
 	}
-	return circle, back, worst
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(b.share-a.share, strings.Compare(a.text, b.text)) })
+	for _, r := range rows {
+		worst = max(worst, r.share)
+		list = append(list, r.text)
+	}
+	return circle, back, worst, list
 }
 
 func (u *uses) add(v uses) {
