@@ -29,9 +29,6 @@ var artifacts = []func(*resolve.Facts) (incident.Artifact, bool){
 	collectedArtifact,
 }
 
-// maxFindings is how much is said of one kind.
-const maxFindings = 8
-
 // besideLogs is what the evidence beside the logs says by itself, by kind.
 func besideLogs(f *resolve.Facts) []incident.Artifact {
 	var out []incident.Artifact

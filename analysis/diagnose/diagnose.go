@@ -9,21 +9,11 @@ import (
 
 	"faultline/analysis/diagnose/lanes"
 	"faultline/analysis/diagnose/mechanism"
-	"faultline/analysis/history"
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/incident"
 	"faultline/knowledge"
 )
-
-// unknown is the mechanism of a run that nothing explains.
-const unknown = string(knowledge.Unknown)
-
-// Earlier is what is kept of earlier runs, and who this one is among them.
-type Earlier struct {
-	Book *history.Book // nil: nothing was given
-	Who  history.Who
-}
 
 // Run makes the report of a run. Quotations carry positions only; whoever owns the files fills in their text.
 func Run(f *resolve.Facts) *incident.Report { return run(f, mechanism.All()) }
@@ -83,34 +73,6 @@ func judge(f *resolve.Facts, all []mechanism.Mechanism, e Earlier) *incident.Rep
 	return r
 }
 
-type builder struct {
-	s    *mechanism.Scene
-	d    decision
-	r    *incident.Report
-	root map[int]bool // the verdict's ranks
-	// beside is what evidence beside the logs says.
-	beside []incident.Artifact
-	// rows counts the rows of groups that carry evidence.
-	rows  int
-	words *lastWords
-	// when are the moments of the timeline's rows, not valid where no line states one.
-	when []resolve.Moment
-	// outsiders are the hosts at the root that are none of the job's nodes.
-	outsiders []string
-	// again are the recurrences that weigh, by kind.
-	again map[string]*incident.Recurrence
-}
-
-func ptr[T any](v T) *T { return &v }
-
-func optional[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
-}
-
 func (b *builder) job() {
 	f := b.s.Facts
 	j := &f.Job
@@ -139,16 +101,6 @@ func (b *builder) job() {
 	if step, ok := b.lastStep(); ok {
 		out.LastStep = &step
 	}
-}
-
-func (b *builder) lastStep() (int64, bool) {
-	best, ok := int64(-1), false
-	for _, p := range b.s.Facts.Progress {
-		if p.Step > best {
-			best, ok = p.Step, true
-		}
-	}
-	return best, ok
 }
 
 func (b *builder) coverage() {
@@ -239,13 +191,6 @@ func withoutNumbers(s string) string {
 	return out.String()
 }
 
-func orEmpty(s []string) []string {
-	if s == nil {
-		return []string{}
-	}
-	return s
-}
-
 func (b *builder) hypotheses() {
 	b.r.Hypotheses = []incident.Hypothesis{}
 	for _, p := range b.d.proposals {
@@ -275,11 +220,4 @@ func (b *builder) hypotheses() {
 			b.r.Hypotheses = append(b.r.Hypotheses, o)
 		}
 	}
-}
-
-func nonNil(fs []incident.Finding) []incident.Finding {
-	if fs == nil {
-		return []incident.Finding{}
-	}
-	return fs
 }

@@ -394,38 +394,3 @@ func (b *builder) incomplete() {
 	b.r.Verdict.Needs = appendNeed(b.r.Verdict.Needs, b.fillNeed(incident.Need{What: "the logs of " + what, Why: "they are expected but missing; the verdict may change",
 		Command: knowledge.LogsOfJob, Obtainable: "now"}, nil))
 }
-
-// mostNamed is how many names stand in a sentence; the coverage has them all.
-const mostNamed = 8
-
-// several names a few of many in a sentence.
-func several(names []string, noun string) string {
-	if more := len(names) - mostNamed; more > 1 {
-		return fmt.Sprintf("%s and %d more %ss", strings.Join(names[:mostNamed], ", "), more, noun)
-	}
-	return strings.Join(names, ", ")
-}
-
-func join(ps []*mechanism.Proposal) string {
-	var names []string
-	for _, p := range ps {
-		names = append(names, strings.TrimSuffix(p.Summary, "."))
-	}
-	return strings.Join(names, "; ")
-}
-
-func appendNew[T comparable](list []T, s T) []T {
-	if slices.Contains(list, s) {
-		return list
-	}
-	return append(list, s)
-}
-
-func appendNeed(list []incident.Need, n incident.Need) []incident.Need {
-	for _, x := range list {
-		if x.What == n.What {
-			return list
-		}
-	}
-	return append(list, n)
-}
