@@ -422,3 +422,24 @@ func TestNoGraphAccusesAWaiter(t *testing.T) {
 		t.Errorf("only the shapes %v came up", shapes)
 	}
 }
+
+// TestQuietFilesShareARank: a rank that is in two quiet files leaves neither out, in whatever order they are asked.
+func TestQuietFilesShareARank(t *testing.T) {
+	f := &resolve.Facts{Ranks: []*resolve.Rank{
+		{ID: 1, Lines: 1, Files: []string{"a"}},
+		{ID: 2, Lines: 1, Files: []string{"a", "b"}},
+		{ID: 3, Lines: 1, Files: []string{"b"}},
+	}}
+	for _, c := range []struct {
+		holders map[int]sight
+		want    []int
+	}{
+		{map[int]sight{1: silent, 2: silent, 3: silent}, []int{1, 2, 3}},
+		{map[int]sight{1: silent, 2: silent, 3: shown}, []int{1, 2}},
+		{map[int]sight{1: silent, 3: silent}, nil},
+	} {
+		if got := unique(quietFiles(f, c.holders)); !slices.Equal(got, c.want) {
+			t.Errorf("%v: ranks %v are of quiet files, want %v", c.holders, got, c.want)
+		}
+	}
+}
