@@ -59,9 +59,6 @@ func first(ways ...func(*Scene) *Proposal) func(*Scene) *Proposal {
 	}
 }
 
-// head is the first n of a list.
-func head[T any](v []T, n int) []T { return v[:min(n, len(v))] }
-
 // sharing adds the rivals of the signatures that a proposal rests on.
 func sharing(p *Proposal) *Proposal {
 	if p == nil {

@@ -171,16 +171,3 @@ func groupList(gs []*resolve.Group) string {
 	}
 	return strings.Join(names, " and ")
 }
-
-func appendNew(s []int, vs ...int) []int {
-	for _, v := range vs {
-		i := slices.IndexFunc(s, func(x int) bool { return x >= v })
-		switch {
-		case i < 0:
-			s = append(s, v)
-		case s[i] != v:
-			s = slices.Insert(s, i, v)
-		}
-	}
-	return s
-}

@@ -191,13 +191,6 @@ func localError(f *resolve.Facts, p *Proposal) string {
 	return status
 }
 
-func appendOnce[T comparable](list []T, s T) []T {
-	if slices.Contains(list, s) {
-		return list
-	}
-	return append(slices.Clone(list), s)
-}
-
 // silentFor is for how long nothing of a node may be printed before the others report a failure, in seconds, until it counts: ranks that
 // wait for each other fail within one collective.
 const silentFor = 30

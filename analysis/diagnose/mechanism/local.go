@@ -1,11 +1,9 @@
 package mechanism
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 
 	"faultline/analysis/line"
@@ -114,11 +112,6 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 		p.unsettled(f, fls[0])
 	}
 	return p
-}
-
-// every says that all of a list are so.
-func every[T any](v []T, is func(T) bool) bool {
-	return !slices.ContainsFunc(v, func(x T) bool { return !is(x) })
 }
 
 // tellers is who tells of failures of one kind.
@@ -534,24 +527,6 @@ func short(s string) string {
 		tail = tail[space+1:]
 	}
 	return strings.TrimRight(head, " .,;:") + " … " + tail
-}
-
-func keysOf[K cmp.Ordered](m map[K]bool) []K {
-	out := make([]K, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
-
-func sortedInts(m map[int]bool) []int {
-	out := make([]int, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	sort.Ints(out)
-	return out
 }
 
 var needDmesgNode = incident.Need{What: "the kernel log from {node}", Why: "shows whether the hardware reported anything at that moment",

@@ -55,7 +55,7 @@ func outOfMemory(s *Scene, p *Proposal) {
 		}
 		say("other processes are on GPU %d: %s of its %s; without them %s would have fitted", o.GPU, strings.Join(names, ", "), Bytes(o.Total), Bytes(o.Tried))
 		if len(own) > 0 {
-			say("of these, %s from this job: ranks share a GPU", rankWords(sortedInts(own))+map[bool]string{true: " is", false: " are"}[len(own) == 1])
+			say("of these, %s from this job: ranks share a GPU", rankWords(keysOf(own))+map[bool]string{true: " is", false: " are"}[len(own) == 1])
 			p.Now = append(p.Now, knowledge.Advice{Text: "Give each process its own GPU before it touches any: torch.cuda.set_device(int(os.environ['LOCAL_RANK'])), map_location in torch.load."})
 			p.Moot = append(p.Moot, table.Text)
 			break
