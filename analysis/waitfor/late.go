@@ -1,6 +1,7 @@
 package waitfor
 
 import (
+	"cmp"
 	"slices"
 
 	"faultline/analysis/resolve"
@@ -23,40 +24,57 @@ func (g *Graph) late(f *resolve.Facts, stuck []*view) bool {
 	var roots []int
 	var where []*view
 	for _, v := range stuck {
-		if v.P2P || v.nameless() || v.seq < 0 {
-			continue
-		}
-		var gaveUp *resolve.Pending
-		for _, p := range v.first {
-			if p.Work.Seq == v.seq && p.Start.Valid && (gaveUp == nil || p.Report.T < gaveUp.Report.T || p.Report.T == gaveUp.Report.T && p.Rank.ID < gaveUp.Rank.ID) {
-				gaveUp = p
-			}
-		}
-		var came []int
-		for r, p := range v.first {
-			if p.Work.Seq != v.seq || gaveUp == nil || !f.Compared(gaveUp.At, p.At) || !gaveUp.Report.Add(lateBy).Before(p.Start) {
-				continue
-			}
-			if came = append(came, r.ID); r.ID == resolve.NoRank {
-				came = nil
-				break
-			}
-		}
-		if len(came) > 0 && 2*len(came) < len(v.first) && !v.again(f, gaveUp, came) {
+		if came := v.latecomers(f); len(came) > 0 {
 			roots, where = append(roots, came...), append(where, v)
 		}
 	}
 	if len(roots) == 0 {
 		return false
 	}
-	g.Groups = groups(where)
+	g.Groups, g.Late = groups(where), true
 	if roots = unique(roots); len(where) > 1 && len(roots) > 1 {
 		// Those who came late to several groups had waited for each other in another: one of them is it.
-		g.Shape, g.Frontier, g.Late = Unseen, roots, true
+		g.Shape, g.Frontier = Unseen, roots
 		return true
 	}
-	g.Shape, g.Root, g.Late, g.Idle = Straggle, roots, true, true
+	g.Shape, g.Root, g.Idle = Straggle, roots, true
 	return true
+}
+
+// latecomers are the few members that came to a work after another had given it up; none where one of them has no proven rank.
+func (v *view) latecomers(f *resolve.Facts) []int {
+	gaveUp := v.gaveUp()
+	if gaveUp == nil || v.P2P || v.nameless() {
+		return nil
+	}
+	var came []int
+	for r, p := range v.first {
+		if p.Work.Seq != v.seq || !f.Compared(gaveUp.At, p.At) || !gaveUp.Report.Add(lateBy).Before(p.Start) {
+			continue
+		}
+		if r.ID == resolve.NoRank {
+			return nil
+		}
+		came = append(came, r.ID)
+	}
+	few := len(came) > 0 && 2*len(came) < len(v.first)
+	if !few || v.again(f, gaveUp, came) {
+		return nil
+	}
+	return came
+}
+
+// gaveUp is who reported first that it had waited in vain for the group's stuck work; nil where nobody numbers it.
+func (v *view) gaveUp() *resolve.Pending {
+	var first *resolve.Pending
+	for _, p := range v.first {
+		switch {
+		case v.seq < 0, p.Work.Seq != v.seq, !p.Start.Valid:
+		case first == nil, cmp.Or(cmp.Compare(p.Report.T, first.Report.T), cmp.Compare(p.Rank.ID, first.Rank.ID)) < 0:
+			first = p
+		}
+	}
+	return first
 }
 
 // again says that those who came late may be of a later attempt that got as far: the job made steps since, or those who had given up

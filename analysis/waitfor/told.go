@@ -13,17 +13,57 @@ func InVain(fl *resolve.Failure) bool { return fl.Says(knowledge.WaitedInVain) }
 // gloo reads the waiting off the time-outs of Gloo, and of libraries like it, where no watchdog of NCCL reports: who timed out waited, and a rank that was
 // seen and reports nothing did not come, if it is one of few.
 func (g *Graph) gloo(f *resolve.Facts) bool {
-	waits := map[int]bool{}
-	timedOut := false
+	waits, ok := g.inVain(f)
+	if !ok {
+		return false
+	}
+	g.Gloo, g.Waiters = true, keys(waits)
+	seen := map[int]bool{}
+	for _, r := range f.Ranks {
+		seen[r.ID] = r.Lines > 0 && !f.Coverage.CutRanks[r.ID]
+		if seen[r.ID] && !waits[r.ID] {
+			g.Free = append(g.Free, r.ID)
+		}
+	}
+	for id := range f.Job.AtLeast() {
+		if !seen[id] && !waits[id] {
+			g.Frontier = append(g.Frontier, id)
+		}
+	}
+	everyone := f.Job.Counted() && len(g.Frontier) == 0 && g.Anonymous == 0
+	switch {
+	case everyone && len(g.Free) > 0 && g.fewFree(f):
+		g.Shape, g.Root = Straggle, g.Free
+	case f.Job.WorldSize > 0 && len(waits) == f.Job.WorldSize:
+		g.Shape = AllWait
+	default:
+		g.Shape, g.Frontier = Unseen, unique(append(g.Frontier, g.Free...))
+	}
+	return true
+}
+
+// fewFree says that those who wait for nobody are so few beside the waiters, and where they are several so close together, that one thing may hold them.
+func (g *Graph) fewFree(f *resolve.Facts) bool {
+	n, waits := len(g.Free), len(g.Waiters)
+	if n == 1 {
+		return waits > 1
+	}
+	return n < waits && float64(n) <= silentShare*float64(n+waits) && oneNode(f, g.Free)
+}
+
+// inVain are the ranks that waited in vain, by their own words; ok is false where none did, or something failed by itself: time-outs elsewhere
+// follow from it.
+func (g *Graph) inVain(f *resolve.Facts) (waits map[int]bool, ok bool) {
+	waits = map[int]bool{}
 	for _, fl := range f.Failures {
 		if !fl.Says(knowledge.OverGloo | knowledge.WaitedInVain) {
 			if fl.Role == knowledge.CauseRole {
-				return false // something failed by itself; time-outs elsewhere follow from it
+				return nil, false
 			}
 			continue
 		}
 		if InVain(fl) {
-			timedOut = true
+			ok = true
 			g.OnGPU = g.OnGPU || !fl.Says(knowledge.OverGloo)
 			g.Report = g.Report.Earliest(fl.When())
 		}
@@ -33,34 +73,7 @@ func (g *Graph) gloo(f *resolve.Facts) bool {
 			waits[fl.Rank] = true
 		}
 	}
-	if !timedOut {
-		return false
-	}
-	g.Gloo, g.Shape, g.Waiters = true, Unseen, keys(waits)
-	seen := map[int]bool{}
-	for _, r := range f.Ranks {
-		if r.Lines == 0 || f.Coverage.CutRanks[r.ID] {
-			continue
-		}
-		seen[r.ID] = true
-		if !waits[r.ID] {
-			g.Free = append(g.Free, r.ID)
-		}
-	}
-	for id := range f.Job.AtLeast() {
-		if !seen[id] && !waits[id] {
-			g.Frontier = append(g.Frontier, id)
-		}
-	}
-	n := len(g.Free)
-	if f.Job.Counted() && len(g.Frontier) == 0 && g.Anonymous == 0 && n > 0 && (n == 1 || float64(n) <= silentShare*float64(n+len(waits)) && oneNode(f, g.Free)) && n < len(waits) {
-		g.Shape, g.Root = Straggle, g.Free
-	} else if f.Job.WorldSize > 0 && len(waits) == f.Job.WorldSize {
-		g.Shape = AllWait
-	} else {
-		g.Frontier = unique(append(g.Frontier, g.Free...))
-	}
-	return true
+	return waits, ok
 }
 
 // told is the case in which only those who were told are seen. A rank whose communicator failed tells others in the same words.

@@ -1,6 +1,9 @@
 package waitfor
 
 import (
+	"cmp"
+	"strings"
+
 	"faultline/analysis/resolve"
 )
 
@@ -33,43 +36,47 @@ func newView(f *resolve.Facts, gr *resolve.Group) *view {
 		if r.ID != resolve.NoRank {
 			v.byID[r.ID] = p
 		}
+		v.start = v.start.Earliest(p.Start)
 	}
-	type key struct {
+	v.commonest()
+	v.count()
+	v.rooted(f)
+	return v
+}
+
+// commonest moves the view to the work that most wait in, of several as common the latest.
+func (v *view) commonest() {
+	type work struct {
 		seq  int64
 		op   string
 		size int64
 	}
-	n := map[key]int{}
+	n := map[work]int{}
 	for _, p := range v.first {
 		if p.Work.Seq >= 0 {
-			n[key{p.Work.Seq, p.Work.Op, p.Work.NumelIn}]++
+			n[work{p.Work.Seq, p.Work.Op, p.Work.NumelIn}]++
 		}
 	}
-	best := key{seq: -1}
+	best := work{seq: -1}
 	for k, c := range n {
-		b := n[best]
-		if c > b || (c == b && (k.seq > best.seq || k.seq == best.seq && (k.op > best.op || k.op == best.op && k.size > best.size))) {
+		if cmp.Or(c-n[best], cmp.Compare(k.seq, best.seq), strings.Compare(k.op, best.op), cmp.Compare(k.size, best.size)) > 0 {
 			best = k
 		}
 	}
 	v.seq, v.op, v.size = best.seq, best.op, best.size
-	for _, p := range v.first {
-		v.start = v.start.Earliest(p.Start)
-	}
-	v.furthest = resolve.NoRank
+}
+
+// count finds by the counters of dumps who has completed most.
+func (v *view) count() {
+	v.furthest, v.completed, v.completed2 = resolve.NoRank, never, never
 	for id, c := range v.Counters {
 		switch {
 		case v.furthest == resolve.NoRank || c.Completed > v.completed:
-			if v.completed2 = v.completed; v.furthest == resolve.NoRank {
-				v.completed2 = never
-			}
-			v.furthest, v.completed = id, c.Completed
+			v.furthest, v.completed, v.completed2 = id, c.Completed, v.completed
 		case c.Completed > v.completed2:
 			v.completed2 = c.Completed
 		}
 	}
-	v.rooted(f)
-	return v
 }
 
 // never is less than any counter.
