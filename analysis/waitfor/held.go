@@ -92,46 +92,53 @@ func hasCounters(r *resolve.Rank) bool {
 	return r.Dump != nil || r.Notified != nil || r.Recorded != nil
 }
 
-// absent asks of each member of each stuck group where it is. Whoever is found in flight is no longer free.
+// absent asks of each member of each stuck group where it is, and who of the ranks that are expected was not seen.
 func (g *Graph) absent(f *resolve.Facts, stuck []*view, free map[int]sight) *absence {
 	a := &absence{holders: map[int]sight{}, between: map[int]bool{}, unseen: map[int]bool{}}
 	for _, v := range stuck {
 		holds := false
 		for _, id := range v.Members {
-			entered, known := v.joined(f, id)
-			how := free[id]
-			switch {
-			case entered:
-				if r := f.Rank(id); r != nil && r.Dump != nil && r.Dump.Completed < v.seq {
-					delete(free, id) // in flight: its own watchdog had not fired yet
-				}
-			case g.Waits(id):
-				a.between[id] = true
-			case how == 0:
-				a.unseen[id] = true
-			case how == silent && !known && v.Basis == "seen-only":
-				// A member by the order of ranks: that it is silent proves nothing where others may be unseen. A known world is asked as a whole.
-				if f.Job.WorldSize == 0 {
-					a.unseen[id] = true
-				}
-			default:
-				holds = true
-				a.indirect = a.indirect || !known
-				a.holders[id] = max(a.holders[id], v.sightOf(how, known))
-			}
+			holds = g.ask(f, v, id, free, a) || holds
 		}
 		if holds {
 			a.groups = append(a.groups, v)
 		}
 	}
-	if f.Job.WorldSize > 0 || g.Anonymous == 0 { // else nobody knows which ranks the nameless are
-		for id := range f.Job.AtLeast() {
-			if free[id] == 0 && !g.Waits(id) {
-				a.unseen[id] = true
-			}
+	if f.Job.WorldSize == 0 && g.Anonymous > 0 {
+		return a // nobody knows which ranks the nameless are
+	}
+	for id := range f.Job.AtLeast() {
+		if free[id] == 0 && !g.Waits(id) {
+			a.unseen[id] = true
 		}
 	}
 	return a
+}
+
+// ask notes where a member of a stuck group is, and says whether it holds the group. One that is found in flight is no longer free.
+func (g *Graph) ask(f *resolve.Facts, v *view, id int, free map[int]sight, a *absence) bool {
+	entered, known := v.joined(f, id)
+	how := free[id]
+	switch {
+	case entered:
+		if r := f.Rank(id); r != nil && r.Dump != nil && r.Dump.Completed < v.seq {
+			delete(free, id) // its own watchdog had not fired yet
+		}
+	case g.Waits(id):
+		a.between[id] = true
+	case how == 0:
+		a.unseen[id] = true
+	case how == silent && !known && v.Basis == "seen-only":
+		// A member by the order of ranks: that it is silent proves nothing where others may be unseen. A known world is asked as a whole.
+		if f.Job.WorldSize == 0 {
+			a.unseen[id] = true
+		}
+	default:
+		a.indirect = a.indirect || !known
+		a.holders[id] = max(a.holders[id], v.sightOf(how, known))
+		return true
+	}
+	return false
 }
 
 // sightOf is how it is known that a member has not come: shown by the group's counters of it, or where it was told by another and is quiet in every
@@ -250,21 +257,26 @@ func ranOut(f *resolve.Facts, r *resolve.Rank) bool {
 		if d.Kind != worker.DoingEnd || d.Rank != r.ID {
 			continue
 		}
-		last := r.LastAt.Line
-		if r.LastAt.File == "" { // its lines bear no label: it is known by its file
-			for j := range f.Tails {
-				if f.Tails[j].File == d.File && f.Tails[j].EndsClean {
-					last = f.Tails[j].Lines
-				}
-			}
-		} else if r.LastAt.File != d.File {
-			continue
-		}
-		if d.Line <= last && last-d.Line <= lastWords {
+		if last := lastLine(f, r, d.File); d.Line <= last && last-d.Line <= lastWords {
 			return true
 		}
 	}
 	return false
+}
+
+// lastLine is the last line of a rank in a file, 0 where it is not known. One whose lines bear no label is known by its file.
+func lastLine(f *resolve.Facts, r *resolve.Rank, file string) int64 {
+	if r.LastAt.File == file {
+		return r.LastAt.Line
+	}
+	if r.LastAt.File == "" {
+		for i := range f.Tails {
+			if t := &f.Tails[i]; t.File == file && t.EndsClean {
+				return t.Lines
+			}
+		}
+	}
+	return 0
 }
 
 // quietFiles are silent holders that may be none: where the whole file of several ranks is silent, it is as likely that the node or its log was lost
