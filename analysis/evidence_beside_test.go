@@ -93,6 +93,17 @@ type besideCase struct {
 	suspect        string
 }
 
+const offTheBus = "[Sat May  9 01:06:20 2026] NVRM: Xid (PCI:0000:c4:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n"
+
+// ofMay are steps of mmengine at some times of a day, without an end.
+func ofMay(times ...string) string {
+	var b strings.Builder
+	for i, at := range times {
+		fmt.Fprintf(&b, "2026/05/09 %s - mmengine - INFO - Iter(train) [%6d/160000]  base_lr: 5.9e-05 lr: 5.9e-05  eta: 1 day, 3:36:11  time: 0.628  data_time: 0.0081  memory: 14010  loss: 0.8%d\n", at, 10*(i+1), 90-i)
+	}
+	return b.String()
+}
+
 // greeted are NCCL's first lines of the four processes of a node, whose communicator is of eight.
 func greeted(host string, first int) string {
 	var b strings.Builder
@@ -387,6 +398,18 @@ var besideCases = []besideCase{
 		name:     "the dump of one rank is of an earlier run",
 		evidence: with(dumpsAt(2042, 4, -1), "nccl_trace_rank_2", strings.ReplaceAll(dumpsAt(311, 4, 2)["nccl_trace_rank_2"], "17586105055", "17586005055")),
 		want:     []string{"collective-hang", "collective-mismatch", "gpu-hang", "rank-stalled"},
+	},
+	{
+		name:     "a kernel log with what ends jobs, below the last step",
+		logs:     map[string]string{"20260509.log": ofMay("01:03:55", "01:04:01", "01:04:07", "01:04:13")},
+		evidence: map[string]string{"dmesg-bx4.txt": offTheBus},
+		want:     []string{"gpu-off-bus", "unknown"}, root: "node bx4",
+	},
+	{
+		name:     "a kernel log with what ends jobs, and steps after it",
+		logs:     map[string]string{"20260509.log": ofMay("01:04:13", "01:06:10", "01:08:10", "01:10:10")},
+		evidence: map[string]string{"dmesg-bx4.txt": offTheBus},
+		want:     []string{"completed"},
 	},
 	{
 		name:     "one answer of NCCL's RAS alone, a rank well behind",

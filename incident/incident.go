@@ -271,6 +271,9 @@ type Root struct {
 	// Named is whom lines of other processes name as gone or awaited, where that proves nobody's fault; never an accusation.
 	// One that ends in OfItsGroup is the writer itself.
 	Named string `json:"named,omitempty"`
+	// File is the one file, of Of files, in which the verdict's lines stand, where they prove no rank and no node.
+	File string `json:"file,omitempty"`
+	Of   int    `json:"of,omitempty"`
 }
 
 // Need is what would decide an open question.

@@ -53,6 +53,8 @@ const (
 	OfShard
 	// InSharedMemory: what it made lies in /dev/shm.
 	InSharedMemory
+	// OfAbsurdSize: it asked for more memory at once than any machine has.
+	OfAbsurdSize
 )
 
 // Given is what is known beside the line.
@@ -80,6 +82,8 @@ var (
 	fileOperation = []Case{{In: WithCheckpoint, Is: CheckpointIO, As: CauseRole, Why: "the file belongs to a checkpoint"}}
 	// Clients of stores try these again.
 	retried = []Case{{In: WithStore | WithData, Is: StorageRetriesExhausted, As: CauseRole, Proves: Never, Why: "it was raised and not retried, so the read failed"}}
+	// No machine has so much memory: the size is computed wrongly.
+	absurdSize = []Case{{In: OfAbsurdSize, Is: Exception, As: CauseRole, Proves: Alone, Why: "it asked for more memory at once than any machine has: the size is wrong"}}
 	// What fails before training, as a check of the nodes, may not be what ended the job.
 	afterTraining = []Case{{Once: TrainingFailed, Is: Nothing, As: ConsequenceRole, Proves: Never, Why: "training had already failed above; the script went on to its next step"}}
 )

@@ -318,7 +318,7 @@ var sampleSignatures = []Signature{
 		Example: "tarfile.ReadError: unexpected end of data",
 	},
 	{
-		ID: "data-json", Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
+		ID: "data-json", Mechanism: Exception, Role: CauseRole, Tier: DataIO,
 		Cases:    damagedText,
 		Literals: []string{"JSONDecodeError: "}, Pattern: `JSONDecodeError: (?P<text>.{1,120})`,
 		Meaning: "A line or file that should be JSON isn't.",
@@ -327,7 +327,7 @@ var sampleSignatures = []Signature{
 		Example: "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)",
 	},
 	{
-		ID: "data-unicode", Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
+		ID: "data-unicode", Mechanism: Exception, Role: CauseRole, Tier: DataIO,
 		Cases:    damagedText,
 		Literals: []string{"UnicodeDecodeError: "}, Pattern: `UnicodeDecodeError: (?P<text>.{1,120})`,
 		Meaning: "Text data is not in the expected encoding, or isn't text at all.",

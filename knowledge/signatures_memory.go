@@ -8,6 +8,7 @@ const caughtOOM = "Ran out of memory with exception: "
 var memorySignatures = []Signature{
 	{
 		ID: "gpu-oom-allocator", Mechanism: GPUOOM, Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Cases:    absurdSize,
 		Literals: []string{" out of memory. Tried to allocate "}, Not: []string{caughtOOM},
 		// Two generations: "(GPU 0; … total capacity; …)" up to PyTorch 2.0, "GPU 0 has a total capac[i]ty of …" since 2.1.
 		Pattern: `Tried to allocate (?:more than 1EB|(?P<tried>[\d.]+ (?:bytes|[KMGT]iB)))\.?(?: \(GPU (?P<gpu>\d+); (?P<total>[\d.]+ \w+) total capacity; (?P<allocated>[\d.]+ \w+) already allocated; (?P<free>[\d.]+ \w+) free; (?P<reserved>[\d.]+ \w+) (?:cached|reserved)| GPU (?P<gpu2>\d+) has a total capaci?ty of (?P<total2>[\d.]+ \w+) of which (?P<free2>[\d.]+ \w+) is free\.(?:.*?Process (?P<other_pid>\d+) has (?P<other>[\d.]+ \w+) memory in use\.)?(?:.*?this process has (?P<process>[\d.]+ \w+) memory in use\.)?(?:.*?Of the allocated memory (?P<allocated2>[\d.]+ \w+) is allocated by PyTorch)?(?:.*? and (?P<reserved2>[\d.]+ \w+) is reserved by PyTorch but unallocated)?)?`,
@@ -370,6 +371,7 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "host-alloc-cpu", Mechanism: HostOOM, Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Cases:    absurdSize,
 		Literals: []string{"DefaultCPUAllocator: ", "allocate memory"}, Pattern: `DefaultCPUAllocator: (?:can't|not enough memory: you tried to) allocate(?: memory)?(?:: you tried to allocate)? ?(?P<tried>\d+ bytes)?`,
 		Meaning: "PyTorch could not allocate host (CPU) memory.",
 		Do:      []Advice{adviceAbsurd},
@@ -378,6 +380,7 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "host-alloc-numpy", Mechanism: HostOOM, Role: CauseRole, Tier: LoopCrash,
+		Cases:    absurdSize,
 		Literals: []string{"MemoryError: Unable to allocate "}, Pattern: `Unable to allocate (?P<tried>[\d.]+ \w+)`,
 		Meaning: "NumPy could not get the host memory for an array: too little memory, or an absurd size.",
 		Owner:   OwnerCode,

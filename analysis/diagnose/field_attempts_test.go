@@ -46,7 +46,7 @@ func TestEarlierAttemptsAreNotTheLastOnesEnd(t *testing.T) {
 		{"torchrun tries again", one(first + gone(1) + again + last), []string{"exception"}, "rank 0"},
 		{"three attempts", one(first + gone(1) + attempt(10, 30, raisedBy(1, oom)) + gone(1) + last), []string{"exception"}, "rank 0"},
 		{"the last one hangs", one(first + gone(1) + attempt(20, 50, waitedFor(0, 2, 3))), hung, "-"},
-		{"the last one runs into the limit", one(first + gone(1) + attempt(20, 50, limit)), []string{"time-limit"}, "-"},
+		{"the last one runs into the limit", one(first + gone(1) + attempt(20, 50, limit)), append([]string{"time-limit"}, hung...), "-"},
 		{"the last one, of which nobody signs the steps", one(unsigned(first+gone(1)) + unsigned(last)), []string{"exception"}, "rank 0"},
 		{"another process empties its buffer", one(unsigned(first+gone(1)) + unsigned(attempt(0, 30, "")) + gone(0)), []string{"gpu-oom"}, "rank 1"},
 		{"nothing failed in the last", one(first + gone(1) + attempt(20, 50, "")), []string{"gpu-oom"}, "rank 1"},

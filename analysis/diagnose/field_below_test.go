@@ -57,7 +57,7 @@ func TestVersionsOfAHelperAreNotThePrograms(t *testing.T) {
 		{"at the start", one(nvml + "Traceback (most recent call last):\n  File \"/w/train.py\", line 1, in <module>\n    init()\nRuntimeError: no device\n"), []string{"version-mismatch"}, ""},
 		{"and nothing else tells", one(fieldSteps + nvml), []string{"version-mismatch"}, ""},
 		{"late, and SLURM ends the step of it", one(fieldSteps + "0: " + module + "srun: error: n3: task 0: Exited with exit code 1\nsrun: Terminating StepId=77.0\nslurmstepd: error: *** STEP 77.0 ON n3 CANCELLED AT 2026-11-20T10:02:00 ***\n"), []string{"version-mismatch"}, ""},
-		{"late, and the time was up", one(fieldSteps + module + "slurmstepd: error: *** JOB 77 ON n3 CANCELLED AT 2026-11-20T10:02:00 DUE TO TIME LIMIT ***\n"), []string{"time-limit"}, "-"},
+		{"late, and the time was up", one(fieldSteps + module + "slurmstepd: error: *** JOB 77 ON n3 CANCELLED AT 2026-11-20T10:02:00 DUE TO TIME LIMIT ***\n"), []string{"time-limit", "rank-stalled", "collective-hang", "gpu-hang"}, "-"},
 	} {
 		c.check(t)
 	}

@@ -81,3 +81,28 @@ func TestWhoWaitsFurtherOn(t *testing.T) {
 		t.Errorf("%q, want %q in it", v.Summary, want)
 	}
 }
+
+// What stands in one process's file alone is looked for there, whatever the mechanism mostly concerns.
+func TestTheOneFileIsNamed(t *testing.T) {
+	const full = "thread 'loader' panicked at src/io.rs:41:9: Too many open files (os error 24)\n"
+	files := func(names ...string) (out []simulate.File) {
+		for _, n := range names {
+			text := fieldSteps
+			if strings.HasPrefix(n, "w5") {
+				text += full
+			}
+			out = append(out, simulate.File{Name: n, Data: []byte(text)})
+		}
+		return out
+	}
+	for _, c := range []struct {
+		names []string
+		file  string
+		of    int
+	}{{[]string{"w0.log", "w2.log", "w5.log"}, "w5.log", 3}, {[]string{"w5.log"}, "", 0}, {[]string{"w5.err", "w5.out"}, "", 0}} {
+		v := Run(read(t, files(c.names...), nil, 0)).Verdict
+		if v.Mechanism != "resource-limit" || v.Root.File != c.file || v.Root.Of != c.of {
+			t.Errorf("%v: %s, %q of %d", c.names, v.Mechanism, v.Root.File, v.Root.Of)
+		}
+	}
+}

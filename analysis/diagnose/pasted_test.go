@@ -55,7 +55,7 @@ func TestPastedEndings(t *testing.T) {
 		{"a shell that saw SIGABRT", srun("Exited with exit code 134"), []string{"native-crash", "unknown"}, nil, "training"},
 		{"a shell that saw SIGKILL", srun("Exited with exit code 137"), []string{"external-signal", "host-oom"}, nil, "training"},
 		{"a shell that saw SIGTERM", srun("Exited with exit code 143"), []string{"unknown"}, nil, "training"},
-		{"a time limit that names no reporter", step + step + "slurmd[n1]: *** JOB 1234 CANCELLED AT 2013-01-01T00:00:00 DUE TO TIME LIMIT ***\n", []string{"time-limit"}, nil, "training"},
+		{"a time limit that names no reporter", step + step + "slurmd[n1]: *** JOB 1234 CANCELLED AT 2013-01-01T00:00:00 DUE TO TIME LIMIT ***\n", []string{"collective-hang", "gpu-hang", "rank-stalled", "time-limit"}, nil, "training"},
 		{"NCCL gave up connecting", "n1:1:2 [0] NCCL INFO socketPollConnect: connect returned Connection refused, retrying (34/34) after sleep for 3400 msec\n" +
 			"torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:77, remote process exited or there was a network error, NCCL version 2.26.2\n" +
 			"ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.\nLast error:\nsocketPollConnect: connect returned Connection refused, exceeded error retry count (35)\n",

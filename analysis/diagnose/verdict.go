@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"faultline/analysis/diagnose/mechanism"
+	"faultline/analysis/filename"
 	"faultline/analysis/novel"
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
@@ -266,6 +267,7 @@ func (b *builder) place(top *mechanism.Proposal) {
 		root.Component = ptr(top.Component)
 	}
 	root.Item = optional(item(top))
+	root.File, root.Of = b.oneFile(top)
 }
 
 // scoped names nobody smaller than the condition that the root's own line states: the writer of a line about its node, or about a store that
@@ -290,6 +292,34 @@ func noRank(v *incident.Verdict) {
 	if len(v.Root.Nodes) > 0 {
 		v.Scope = "node"
 	}
+}
+
+// oneFile is the file, of several processes', in which all that a verdict rests on stands, where nothing else says whose it is: it is where to
+// look, whatever the mechanism mostly concerns.
+func (b *builder) oneFile(top *mechanism.Proposal) (file string, of int) {
+	root := &b.r.Verdict.Root
+	if len(root.Ranks)+len(root.Nodes)+len(root.Frontier) > 0 || root.Named != "" || root.Component != nil || top.Class != mechanism.Local && top.Class != mechanism.Environment {
+		return "", 0
+	}
+	for _, fl := range top.Failures {
+		switch {
+		case fl.Role != knowledge.CauseRole || fl.At.File == file:
+		case file != "":
+			return "", 0
+		default:
+			file = fl.At.File
+		}
+	}
+	stems := map[string]bool{} // the two streams of a process are one
+	for _, t := range b.s.Facts.Tails {
+		if t.Bytes > 0 {
+			stems[filename.Stem(t.File)] = true
+		}
+	}
+	if file == "" || len(stems) < 2 {
+		return "", 0
+	}
+	return file, len(stems)
 }
 
 // named puts whom a line names into a verdict that knows no cause: who left first is where to look, whatever it died of.

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"faultline/analysis/worker"
@@ -170,12 +171,44 @@ func (s *setting) about() (all knowledge.Situation) {
 		{knowledge.FromRank, received(s.x)},
 		{knowledge.OfShard, ofShard(s.x)},
 		{knowledge.InSharedMemory, inSharedMemory(s.x)},
+		{knowledge.OfAbsurdSize, absurd(s.x.Message)},
 	} {
 		if p.holds {
 			all |= p.is
 		}
 	}
 	return all
+}
+
+// askedFor is the memory that an allocator could not get, as PyTorch and NumPy state it.
+var askedFor = pattern.New(`(?:[Tt]ried to allocate|Unable to allocate) (?:(more than 1EB)|([\d.]{1,30}) ?(bytes|[KMGTPE]i?B))`)
+
+// absurd says that a process asked for more memory at once than machines have: 3 TiB on the host, 1 TiB on a GPU.
+func absurd(message string) bool {
+	const tera = 1 << 40
+	m := askedFor.FindStringSubmatch(message)
+	if m == nil {
+		return false
+	}
+	if m[1] != "" {
+		return true
+	}
+	n, err := strconv.ParseFloat(m[2], 64)
+	if err != nil {
+		return false
+	}
+	for _, unit := range "KMGTPE" {
+		if m[3][0] == 'b' {
+			break
+		}
+		if n *= 1024; m[3][0] == byte(unit) {
+			break
+		}
+	}
+	if strings.Contains(message, "out of memory. Tried") {
+		return n >= tera
+	}
+	return n >= 3*tera
 }
 
 // askedInVain says that a server of the job or an engine did not answer.

@@ -47,6 +47,8 @@ type KernelEvent struct {
 	// Cause is the mechanism that it is taken as the cause of the failure for, "" none, with why not where it could be one.
 	Cause  knowledge.Slug
 	Unused string
+	// Could is the mechanism that it would be the cause of, where nothing is known to have failed that it explains.
+	Could knowledge.Slug
 }
 
 // Around the time of the failure, in seconds.

@@ -347,6 +347,9 @@ func (g *gpus) place(c *candidate, t *trouble, near, undated *[]*candidate) {
 		e.Unused = "no process lacked a GPU, so a GPU that failed to initialize wasn't in use"
 	case !g.fits(c, t):
 		e.Unused = "it explains no failure here"
+		if !c.program && !c.contained && !c.faded && e.When != Before && e.When != Outlived {
+			e.Could = c.mechanism
+		}
 	case e.When == Before:
 		e.Unused = "it occurred long before the failure"
 	case e.When == After:

@@ -248,7 +248,8 @@ func hungUntilThen(s *Scene, p *Proposal) {
 		stoodStillPerhaps(s, p, said)
 	}
 	if p.Direct && f.Unheard() {
-		p.Direct, p.Base = false, 0.93
+		p.Direct, p.Base = false, 0.8
+		p.Rivals = append(p.Rivals, stalledOrHung()...)
 		p.Why = said + "; can't tell how long the job was working: no line from the hour before has a timestamp"
 	}
 	if !f.Job.Training && f.Job.ExitOK == nil && metNCCL(f) {
@@ -270,6 +271,11 @@ func saving(s *Scene, p *Proposal, said string) bool {
 	return true
 }
 
+// stalledOrHung are the mechanisms of a job that stands still until it is ended.
+func stalledOrHung() []knowledge.Slug {
+	return slices.Concat([]knowledge.Slug{knowledge.RankStalled}, knowledge.HavingNature(knowledge.Entered))
+}
+
 // metNCCL says that the job came so far as to set up NCCL.
 func metNCCL(f *resolve.Facts) bool {
 	return len(f.Obs.CommInits) > 0 || slices.ContainsFunc(f.Obs.Facts, func(x worker.Fact) bool { return x.Key == "nccl_version" })
@@ -280,7 +286,7 @@ func metNCCL(f *resolve.Facts) bool {
 func stoodStillPerhaps(s *Scene, p *Proposal, said string) {
 	x, counts := s.Facts.Silence()
 	what := "step"
-	stalled := slices.Concat([]knowledge.Slug{knowledge.RankStalled}, knowledge.HavingNature(knowledge.Entered))
+	stalled := stalledOrHung()
 	if !counts && x.Brief() {
 		p.Direct, p.Base = false, 0.8
 		p.Why = fmt.Sprintf("%s; but the last step was %s earlier, and until then there was one every %s", said, duration(x.For), Seconds(x.Usual))

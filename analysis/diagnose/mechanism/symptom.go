@@ -187,6 +187,7 @@ func completed(s *Scene) *Proposal {
 		p.For = append(p.For, finding("the last progress line", QuoteAt(last.At, nil)))
 		open(f, p)
 		stopsMidway(f, p)
+		hardwareSpoke(f, p)
 	case hasSave(f):
 		p.Base = 0.7
 		p.Summary, p.Why = "nothing failed as far as these logs go", "a checkpoint was saved and no line reports a failure"
@@ -215,6 +216,34 @@ func stopsMidway(f *resolve.Facts, p *Proposal) {
 	p.Rivals = append(p.Rivals, knowledge.Unknown)
 	p.Summary = fmt.Sprintf("the logs stop at step %d of %d; nothing in them failed until then", step, total)
 	p.Why = "no normal end is logged: the job may still be running, be hung or have been killed"
+}
+
+// hardwareSpoke leaves open how a job ended whose end nobody tells, where a kernel reports what would have ended it and no step shows that
+// the job went on: a process that is stuck in the driver prints nothing.
+func hardwareSpoke(f *resolve.Facts, p *Proposal) {
+	last := f.Progress[len(f.Progress)-1]
+	for _, e := range f.Kernel {
+		outlived := e.T.Valid && last.T.Valid && e.T.T < last.T.T
+		if e.Could == "" || outlived || p.Ending != incident.EndUnseen {
+			continue
+		}
+		p.Mechanism, p.Class, p.Rivals, p.Base, p.Ending = e.Could, Symptom, []knowledge.Slug{knowledge.Unknown}, 0.8, ""
+		p.Nodes = nodeOrNone(e.Node)
+		if p.Scope = "unknown"; len(p.Nodes) > 0 {
+			p.Scope = "node"
+		}
+		p.Summary = fmt.Sprintf("the logs stop after step %d, and a kernel log reports a fault that ends jobs", last.Step)
+		p.Why = "no normal end is logged, and no step was logged after it; clocks and nodes are not compared"
+		p.For = append([]incident.Finding{finding("a kernel log reports it", QuoteAt(e.At, nil))}, p.For...)
+		return
+	}
+}
+
+func nodeOrNone(node string) []string {
+	if node == "" {
+		return nil
+	}
+	return []string{node}
 }
 
 // excerpt says that all logs with steps begin with one: somebody copied a stretch of them, and their end is not where the job's output ended.
