@@ -269,7 +269,7 @@ type Root struct {
 	// Frontier holds the ranks among which the root must be where no rank is proven; never an accusation.
 	Frontier []int `json:"frontier"`
 	// Named is whom lines of other processes name as gone or awaited, where that proves nobody's fault; never an accusation.
-	// One that ends in OfItsGroup is the writer itself.
+	// One that ends in OfItsGroup is numbered within that group.
 	Named string `json:"named,omitempty"`
 	// File is the one file, of Of files, in which the verdict's lines stand, where they prove no rank and no node.
 	File string `json:"file,omitempty"`

@@ -106,3 +106,13 @@ func TestTheOneFileIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// A member that rank 0's barrier names by its number in the group is named so, where its global rank is not known.
+func TestAMemberThatABarrierNames(t *testing.T) {
+	const text = "[0] epoch end\nRuntimeError: [/opt/pytorch/torch/csrc/distributed/c10d/ProcessGroupGloo.cpp:3150] [Rank 0]: Rank 13 failed to pass monitoredBarrier in 600000 ms\n" +
+		"RuntimeError: Rank 3 successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 0. Please check rank 0 logs for faulty rank.\n"
+	v := Run(read(t, []simulate.File{{Name: "o.log", Data: []byte(text)}}, nil, 0)).Verdict
+	if v.Mechanism != "rank-stalled" || v.Root.Named != "rank 13 of its process group" || len(v.Root.Ranks) > 0 {
+		t.Errorf("%s: %s, named %q, ranks %v", v.Mechanism, v.Summary, v.Root.Named, v.Root.Ranks)
+	}
+}

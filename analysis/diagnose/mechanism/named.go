@@ -69,6 +69,9 @@ func (c *rollCall) proposal(f *resolve.Facts) *Proposal {
 		c.why = "rank 0's monitored barrier checks ranks one by one and reports the first that doesn't respond; no other rank says it arrived"
 		p.Why = c.why
 		p.Summary = fmt.Sprintf("%s, the first one checked, did not reach a monitored barrier; no line shows whether any other rank did", rankWords(c.firsts))
+	case len(c.placed) == 1 && inside == 1:
+		p.Named = rankWords(c.placed) + incident.OfItsGroup
+		p.Summary = fmt.Sprintf("%s of a process group never joined a collective that others waited in", rankWords(c.placed))
 	default:
 		// A barrier whose every absentee says that it arrived lacked one all the same.
 		p.Summary = fmt.Sprintf("%s never joined a collective that others waited in; their global ranks are unknown", plural(max(1, inside), "member of a group", "members of a group"))
