@@ -101,3 +101,13 @@ func TestTheLastProgressIsShownWhereNothingStandsOut(t *testing.T) {
 		t.Errorf("%s: %s, shown is %s", r.Verdict.Mechanism, r.Verdict.Summary, standoutsOf(r))
 	}
 }
+
+// A watchdog's line that is cut within its words is still one: what it proves is held to the words that are there.
+func TestAHangWhoseLastLineIsCut(t *testing.T) {
+	bars := "  1%|          | 20/1752 [00:57<1:22:40,  2.86s/it]\n  1%|          | 21/1752 [00:59<1:21:32,  2.83s/it]\n  1%|          | 22/1752 [01:01<1:21:32,  2.83s/it]\n  1%|          | 24/1752 [01:08<1:22:56,  2.88s/it]"
+	end := "[rank5]:[E602 11:17:52.185053341 ProcessGroupNCCL.cpp:632] [Rank 5] Watchdog caught collective operati\n"
+	r := diagnosed(t, Input{Sources: written(t, map[string]string{"train.log": bars + end}, "")})
+	if r.Verdict.Mechanism != "rank-stalled" || r.Verdict.Status != incident.Inconclusive {
+		t.Errorf("%s, %s", r.Verdict.Mechanism, r.Verdict.Status)
+	}
+}

@@ -303,6 +303,8 @@ func (b *builder) oneFile(top *mechanism.Proposal) (file string, of int) {
 	}
 	for _, fl := range top.Failures {
 		switch {
+		case fl.Says(knowledge.AwaitsPeers):
+			return "", 0
 		case fl.Role != knowledge.CauseRole || fl.At.File == file:
 		case file != "":
 			return "", 0

@@ -14,8 +14,9 @@ import (
 
 // Wordings of PyTorch's watchdog that quotations are held to. Source: ProcessGroupNCCL.cpp, all versions from 1.13.
 const (
-	litWatchdog = "Watchdog caught collective operation timeout: Work" // WorkNCCL; other back ends copy the line: WorkHCCL
-	litDump     = "dump signal"                                        // "Received a dump signal", in 2.4 also "Received a global dump signal"
+	litWatchdog     = "Watchdog caught collective operation timeout: Work" // WorkNCCL; other back ends copy the line: WorkHCCL
+	litTornWatchdog = "Watchdog caught"
+	litDump         = "dump signal" // "Received a dump signal", in 2.4 also "Received a global dump signal"
 )
 
 // QuoteAt quotes the raw text of an observation; the text itself is fetched later, by position.
@@ -47,6 +48,9 @@ func PendingEvidence(p *resolve.Pending) []incident.Evidence {
 	}
 	if p.State == nil || p.At.Pos != p.State.Pos {
 		pred := &incident.Predicate{Literals: []string{litWatchdog}}
+		if p.Work.Seq == line.Unknown && p.Work.Op == "" {
+			pred.Literals = []string{litTornWatchdog} // the line is cut within the words
+		}
 		if p.Work.Seq != line.Unknown {
 			pred.Fields = append(pred.Fields, incident.Field{Key: "SeqNum=", Value: strconv.FormatInt(p.Work.Seq, 10)})
 		}
