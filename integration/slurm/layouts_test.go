@@ -99,12 +99,16 @@ func layouts() []layout {
 		{name: "lines-in-quotes", script: "srun -o lq-%t.log bash -c '\n./work.sh\n\n'", want: numbered("lq-#.log", 8)},
 		{name: "said", script: "srun bash -c 'd=$PWD/runs/$SLURM_JOB_ID; mkdir -p $d; echo \"[hydra] Working directory : $d\"; ./work.sh > $d/rank$SLURM_PROCID.log' | cat", want: numbered("runs/%J/rank#.log", 8)},
 		{name: "moved", script: "srun " + run + " > m.log\nmkdir -p kept; mv m.log kept/", want: []string{"kept/m.log"}},
+		{name: "tries", script: "for i in 1 2 3; do srun " + run + " > try$i.log 2>&1 && break; done", want: []string{"try1.log"}},
+		{name: "counted", script: "i=0\nwhile [ $i -lt 2 ]; do srun -o c$i-%j.log " + run + "; i=$((i+1)); done", want: []string{"c0-%J.log", "c1-%J.log"}},
+		{name: "filtered", script: "srun " + run + " 2>&1 | grep -v warming > f_$SLURM_JOB_ID.txt", want: []string{"f_%J.txt"}},
+		{name: "option-from-outside", script: "srun " + run + " --log-dir=$ELSEWHERE", gap: "$ELSEWHERE"},
 		{name: "container-path", script: "srun -o o%t.log bash -c './work.sh' sh --log_dir=$PWD/app; mkdir -p app; echo x > app/a.log", want: numbered("o#.log", 8)},
 	}
 }
 
 // sample are those that each run of the test tries; FAULTLINE_LAYOUTS=all tries all of them, or names one.
-var sample = []string{"plain", "per-node", "args-variable", "cd", "redirect-task", "launched", "function", "command-line", "second-step-not-reached", "removed", "batch-removed", "options-file", "lines-in-quotes", "said"}
+var sample = []string{"plain", "per-node", "args-variable", "cd", "redirect-task", "launched", "function", "command-line", "second-step-not-reached", "removed", "batch-removed", "options-file", "lines-in-quotes", "said", "tries", "option-from-outside"}
 
 // Every log of a job is found from nothing but its number, or the first screen says which is not, and why.
 func TestLayouts(t *testing.T) {
