@@ -255,9 +255,9 @@ func (x *inquiry) seconds(t time.Time) float64 {
 	return float64(t.UnixMicro()) / 1e6
 }
 
-// job turns a time of the cluster's common clock into one of the job's.
-func (x *inquiry) job(wall, unc float64) resolve.Moment {
-	return resolve.Moment{T: wall + x.clock.Shift, Unc: unc + x.clock.Unc, Valid: x.clock.Known()}
+// job turns a time of the cluster's common clock, which is known to half a second, into one of the job's.
+func (x *inquiry) job(wall float64) resolve.Moment {
+	return resolve.Moment{T: wall + x.clock.Shift, Unc: 0.5 + x.clock.Unc, Valid: x.clock.Known()}
 }
 
 // self is how the daemon is called by others.

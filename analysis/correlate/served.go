@@ -49,7 +49,7 @@ func (x *inquiry) cutAnswers() []point {
 // lasted says that a trouble itself, and not what it led to, went on after the job's last step, whatever the clocks' uncertainty, and until
 // shortly before a line: only then can it have held a request that was still under way. Load counts for as long as requests felt it.
 func (x *inquiry) lasted(t *trouble, c *Client) bool {
-	over := x.job(t.heldUntil(t.to), 0.5)
+	over := x.job(t.heldUntil(t.to))
 	return over.T >= c.T.T-lateTold && x.Facts.StepsSince(resolve.Moment{Valid: true, T: over.T - over.Unc}) == 0
 }
 

@@ -63,7 +63,7 @@ func (x *inquiry) test(t *trouble) *Episode {
 	e := &Episode{Mechanism: t.mech, ID: t.about, Direct: t.own, from: t.from, t: t}
 	e.Role = x.role(t.about)
 	e.Side = sideOf(t, e.Role)
-	e.From, e.To = x.job(t.from, 0.5), x.job(t.to, 0.5)
+	e.From, e.To = x.job(t.from), x.job(t.to)
 	e.Statement = x.statement(t)
 	e.Proof = x.proof(t)
 	x.consequences(e)
@@ -165,7 +165,7 @@ func (x *inquiry) survived(t *trouble) bool {
 
 // stepsAfter counts the steps that came after a trouble. Load goes on for long; what it held up does not.
 func (x *inquiry) stepsAfter(t *trouble) int {
-	return x.Facts.StepsSince(x.job(t.heldUntil(t.over()), 0.5))
+	return x.Facts.StepsSince(x.job(t.heldUntil(t.over())))
 }
 
 // heldUntil is when a trouble last held requests up: its end, or of load the last moment at which requests felt it.
