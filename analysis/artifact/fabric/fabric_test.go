@@ -177,6 +177,26 @@ func TestMeaningsAreFound(t *testing.T) {
 	}
 }
 
+// People write above an output where it is from, and when.
+func TestARemarkAboveAnOutput(t *testing.T) {
+	const counters = "# Port counters: Lid 43 port 1 (CapMask: 0x5A00)\nPortSelect:......................1\nCounterSelect:...................0x0000\nSymbolErrorCounter:..............65127\n" +
+		"LinkErrorRecoveryCounter:........9\nLinkDownedCounter:...............0\nPortRcvErrors:...................5120\n"
+	for remark, host := range map[string]string{
+		"# node03 2026-03-11T04:36:40 perfquery -x -C mlx5_4 -P 1": "node03",
+		"## node03.ib 2026-03-11 04:36:40":                         "node03.ib",
+		"# counters 2026-03-11T04:36:40":                           "",
+		"# node03 2026-03-11T04:36:40 was noisy":                   "",
+	} {
+		f, err := Read(t.Context(), strings.NewReader(remark+"\n"+counters))
+		if err != nil || len(f.Readings) == 0 {
+			t.Fatalf("%s: %v", remark, err)
+		}
+		if r := f.Readings[0]; r.Host != host || host != "" && (!r.At.Known || r.At.Unix%86400 != 4*3600+36*60+40) {
+			t.Errorf("%s: host %q at %+v", remark, r.Host, r.At)
+		}
+	}
+}
+
 func TestMoments(t *testing.T) {
 	for _, s := range []string{"Sun Nov 22 13:00:00 UTC 2026", "Sun 22 Nov 2026 01:00:00 PM UTC", "2026-11-22 13:00:00", "2026-11-22T13:00:00+00:00", "=== 2026-11-22T13:00:00Z ===", "1795352400", "# date: 2026-11-22 13:00:00"} {
 		at, ok := stamp(s)

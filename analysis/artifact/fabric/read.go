@@ -195,6 +195,11 @@ func (r *reader) line(l lines.Line, text string) bool {
 			return true
 		}
 	}
+	if host, at, command, ok := noted(trimmed); ok {
+		r.command(host, command)
+		r.at = at
+		return true
+	}
 	if host, command, ok := lines.Prompt(text); ok && (host != "" || tools[firstWord(command)]) {
 		r.command(host, command)
 		return true
@@ -213,6 +218,26 @@ func (r *reader) line(l lines.Line, text string) bool {
 		return true
 	}
 	return false
+}
+
+// noted reads a remark that people put above an output: "# node03 2026-03-11T04:16:40 perfquery -x -C mlx5_4 -P 1".
+func noted(text string) (host string, at Stamp, command string, ok bool) {
+	rest := strings.TrimLeft(text, "#")
+	if rest == text {
+		return "", at, "", false
+	}
+	words := strings.Fields(rest)
+	if len(words) < 2 || !hostName.MatchString(words[0]) || toolWords[strings.ToLower(words[0])] {
+		return "", at, "", false
+	}
+	for n := 2; n <= min(3, len(words)); n++ { // a moment is one word, or two
+		if at, ok = stamp(strings.Join(words[1:n], " ")); !ok {
+			continue
+		}
+		command = strings.Join(words[n:], " ")
+		return words[0], at, command, command == "" || tools[firstWord(command)]
+	}
+	return "", at, "", false
 }
 
 // What ethtool -S begins with where its heading was not copied, and the names that only drivers of adapters have.
