@@ -16,10 +16,11 @@ type Mark struct {
 
 // besideNode finds the node of this job that a file beside the logs is of: host is what the file itself says. A file that says nothing
 // may be named for one of the job's nodes, and for one only. ours is false for a host that is no node of the job, as far as
-// the logs tell.
+// the logs tell: where they name none, what was handed in beside them counts as theirs.
 func (f *Facts) besideNode(file, host string) (node string, ours bool) {
 	if host = ShortHost(host); host != "" {
-		return host, slices.Contains(f.jobNodes(), host)
+		nodes := f.jobNodes()
+		return host, len(nodes) == 0 || slices.Contains(nodes, host)
 	}
 	base := strings.ToLower(file[strings.LastIndexByte(file, '/')+1:])
 	folder := strings.ToLower(file[:len(file)-len(base)])
@@ -40,6 +41,9 @@ func (f *Facts) besideNode(file, host string) (node string, ours bool) {
 	}
 	return "", false
 }
+
+// OfJob says that something proves a node to be the job's.
+func (f *Facts) OfJob(node string) bool { return slices.Contains(f.jobNodes(), ShortHost(node)) }
 
 // holdsWord says that name has the word in it, with no letter, digit or dash beside it. A dash before it is none: names join their
 // parts with dashes.

@@ -190,7 +190,7 @@ func (s *slowing) timedCommunication(f *resolve.Facts, at *links) *Proposal {
 		p.Why += "; the timers are from one rank, which may be waiting for a late rank or a slow link"
 	}
 	at.place(p)
-	p.Direct = len(p.Nodes) > 0
+	p.Direct = len(p.Nodes) > 0 && !slices.ContainsFunc(p.Nodes, func(n string) bool { return !f.OfJob(n) })
 	if s.open() {
 		p.contested(oneSlowed(f))
 	}
