@@ -6,9 +6,11 @@ Written by "bot probe". One process per GPU, started by srun or torchrun:
     bot probe compute.txt
 Each rank prints one line. The exit code is 1 where the component failed on a rank; "bot probe" also names ranks that are slow.
 
-In a training script, same() checks that all ranks of a group hold the same shape and type before a collective:
+In a training script, same() checks that all ranks of a group hold the same shape, type and placement before a collective, and record() writes
+loss, gradient norm and a checksum of the parameters by step, for "bot diagnose --evidence 'metrics_rank*.csv'" to compare:
     import probe
     probe.same("hidden", tensor, group)
+    probe.record(step, loss=loss, model=model)
 """
 import argparse
 import os
@@ -243,13 +245,27 @@ def communication(args):
 
 
 def same(name, tensor, group=None):
-    """Raises on every rank of the group where a rank holds another shape or type. It gathers objects: for debugging only."""
+    """Raises on every rank of the group where a rank holds another shape, type or DTensor placement. It gathers objects: for debugging only."""
     import torch.distributed as dist
-    mine = (dist.get_rank(), tuple(tensor.shape), str(tensor.dtype), tensor.device.type)
+    placed = f" placed {tuple(tensor.placements)}" if hasattr(tensor, "placements") else ""
+    mine = (dist.get_rank(), tuple(tensor.shape), str(tensor.dtype), tensor.device.type + placed)
     everyone = [None] * dist.get_world_size(group)
     dist.all_gather_object(everyone, mine, group=group)
     if len({m[1:] for m in everyone}) > 1:
         raise RuntimeError(f"{name} differs between ranks: " + "; ".join(f"rank {m[0]}: {list(m[1])} {m[2]} on {m[3]}" for m in everyone[:16]))
+
+
+def record(step, loss=None, model=None, grad_norm=None, folder="."):
+    """Adds a line to metrics_rankN.csv. Replicas that apply the same updates have the same checksum of their parameters."""
+    path = os.path.join(folder, f"metrics_rank{RANK}.csv")
+    fresh = not os.path.exists(path)
+    total = ""
+    if model is not None:
+        total = repr(sum(float(p.detach().double().abs().sum()) for p in model.parameters()))
+    with open(path, "a") as f:
+        if fresh:
+            f.write("step,loss,grad_norm,param_checksum\n")
+        f.write(",".join([str(step)] + ["" if v is None else repr(float(v)) for v in (loss, grad_norm)] + [total]) + "\n")
 
 
 COMPONENTS = {"compute": compute, "memory": memory, "data": data, "communication": communication}

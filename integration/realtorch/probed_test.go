@@ -114,11 +114,20 @@ func TestProbesOnRealPyTorch(t *testing.T) {
 			})
 		}
 		t.Run(sys.torch+"/a tensor of another shape", func(t *testing.T) {
-			logs, _ := drive(t, root, system{launcher: "tasks"}, "probed-shape", "--", "probed.py", "--fault", "shape")
+			logs, _ := drive(t, root, system{launcher: "tasks"}, "probed-shape", "--", "probed.py", "--fault", "shape", "--folder", "{out}")
 			for _, want := range []string{"weights are the same", "hidden differs between ranks: rank 0: [4, 8] torch.float32 on cpu", "rank 2: [4, 16] torch.float32"} {
 				if !stands(t, logs, want) {
 					t.Errorf("no log says %q:\n%s", want, telling(logs))
 				}
+			}
+			args := []string{"diagnose", "--full", "--world-size", "4", logs}
+			csv, _ := filepath.Glob(filepath.Join(logs, "metrics_rank*.csv"))
+			for _, f := range csv {
+				args = append(args, "--evidence", f)
+			}
+			said, _ := exec.Command(bot, args...).Output() // its exit code is that of the verdict
+			if text := strings.Join(strings.Fields(string(said)), " "); len(csv) != 4 || !strings.Contains(text, "at step 4 it is") || !strings.Contains(text, "on rank 2") {
+				t.Errorf("%d records, and the report does not say whose checksum leaves the others':\n%s", len(csv), said)
 			}
 		})
 	}

@@ -50,7 +50,7 @@ def absent():
     time.sleep(1000)
 
 
-def shape(rank):
+def shape(rank, folder):
     """A training script that asks whether all ranks hold the same tensor before a collective."""
     import datetime
     import torch
@@ -61,17 +61,28 @@ def shape(rank):
     dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=20))
     probe.same("weights", torch.zeros(4, 8))
     print("weights are the same", flush=True)
+    model = torch.nn.Linear(4, 4)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.fill_(0.5)
+        for step in range(6):
+            for p in model.parameters():
+                p.mul_(1.5)
+            if step == 4 and dist.get_rank() == rank:
+                model.weight[0, 0] += 1  # a unit that computes wrongly, once
+            probe.record(step, loss=1 / (step + 1), model=model, folder=folder)
     probe.same("hidden", torch.zeros(4, 16 if dist.get_rank() == rank else 8))
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--fault", default="")
+    parser.add_argument("--folder", default=".", help="for what is recorded")
     parser.add_argument("--rank", type=int, default=2)
     parser.add_argument("probe", nargs=argparse.REMAINDER)
     args = parser.parse_args()
     if args.fault == "shape":
-        return shape(args.rank)
+        return shape(args.rank, args.folder)
     if args.fault and int(os.environ["RANK"]) == args.rank:
         {"slow": slow, "bits": bits, "small": small, "absent": absent}[args.fault]()
     sys.argv = ["probe.py"] + [a for a in args.probe if a != "--"]
