@@ -13,57 +13,71 @@ import (
 // smallRun is how many ranks a run has at most that tries a job out.
 const smallRun = 2
 
-// showBy takes from a report, and from the earlier runs of its job, what they show of items of a checklist. What a report does not tell stays
-// open: a person, or bot check, may know.
+// showBy takes from a report, and from the earlier runs of its job, what they show of items of a checklist. What they do not tell stays open: a
+// person, or bot check, may know.
 func showBy(e *preflight.Evidence, r *incident.Report, past *earlier) {
-	show := func(id string, state preflight.State, proof string) {
-		e.Shown[id] = preflight.Shown{State: state, Proof: proof}
+	showRun(e, r)
+	for _, a := range r.Artifacts {
+		showArtefact(e, a)
 	}
+	if past != nil {
+		showEarlier(e, &r.Job, past)
+	}
+}
+
+func show(e *preflight.Evidence, id string, state preflight.State, proof string) {
+	e.Shown[id] = preflight.Shown{State: state, Proof: proof}
+}
+
+// showRun is what the run itself did, and what it failed of.
+func showRun(e *preflight.Evidence, r *incident.Report) {
 	j := &r.Job
 	if j.StepsLogged > 0 {
-		show("data-path", preflight.Passed, count(j.StepsLogged, "step")+" of this run were logged")
+		show(e, "data-path", preflight.Passed, count(j.StepsLogged, "step")+" of this run were logged")
 	}
 	resumed := j.ResumedFrom != nil
 	if resumed && j.LastStep != nil && *j.LastStep > j.ResumedFrom.Step {
 		text := fmt.Sprintf("this run resumed from step %d and reached step %d%s", j.ResumedFrom.Step, *j.LastStep, at(j.ResumedFrom.Evidence))
-		show("restore", preflight.Passed, text)
+		show(e, "restore", preflight.Passed, text)
 		if j.Run != nil && *j.Run > 0 {
-			show("restart", preflight.Passed, fmt.Sprintf("requeued %s; %s", plainTimes(*j.Run), text))
+			show(e, "restart", preflight.Passed, fmt.Sprintf("requeued %s; %s", plainTimes(*j.Run), text))
 		}
 	}
-	if from := r.Action.ResumeFrom; from != nil && !(resumed && from.Step <= j.ResumedFrom.Step) {
-		show("auto-checkpoint", preflight.Passed, fmt.Sprintf("this run completed a save at step %d%s", from.Step, at(from.Evidence)))
+	if from := r.Action.ResumeFrom; from != nil && !(resumed && from.Step <= j.ResumedFrom.Step) { // else another run saved it
+		show(e, "auto-checkpoint", preflight.Passed, fmt.Sprintf("this run completed a save at step %d%s", from.Step, at(from.Evidence)))
 	}
 	for id, m := range map[string]knowledge.Slug{"memory-budget": knowledge.GPUOOM, "loader": knowledge.DataloaderStall} {
 		if decided(&r.Verdict) && knowledge.Slug(r.Verdict.Mechanism) == m {
-			show(id, preflight.Failed, "not in this run: "+mechanismTitle(string(m)))
+			show(e, id, preflight.Failed, "not in this run: "+mechanismTitle(string(m)))
 		}
 	}
-	for _, a := range r.Artifacts {
-		if id := artefactItems[a.Kind]; id != "" && len(a.Findings) > 0 {
-			show(id, preflight.Passed, strings.TrimSuffix(a.Findings[0].Statement, ".")+at(a.Findings[0].Evidence))
-		}
-		if a.Kind != checked {
-			continue
-		}
-		for _, f := range a.Findings { // its last line is the verdict
-			for words, state := range map[string]preflight.State{"all nodes: ready: ": preflight.Passed, "all nodes: not ready: ": preflight.Failed} {
-				if strings.Contains(f.Statement, words) {
-					show("nodes", state, strings.TrimSuffix(f.Statement, ".")+at(f.Evidence))
-				}
+}
+
+// showArtefact is what evidence beside the logs measured.
+func showArtefact(e *preflight.Evidence, a incident.Artifact) {
+	if id := artefactItems[a.Kind]; id != "" && len(a.Findings) > 0 {
+		show(e, id, preflight.Passed, strings.TrimSuffix(a.Findings[0].Statement, ".")+at(a.Findings[0].Evidence))
+	}
+	if a.Kind != checked {
+		return
+	}
+	for _, f := range a.Findings { // one of them is the verdict
+		for words, state := range map[string]preflight.State{"all nodes: ready: ": preflight.Passed, "all nodes: not ready: ": preflight.Failed} {
+			if strings.Contains(f.Statement, words) {
+				show(e, "nodes", state, strings.TrimSuffix(f.Statement, ".")+at(f.Evidence))
 			}
 		}
 	}
-	if past == nil {
-		return
-	}
+}
+
+// showEarlier is what smaller runs showed, and what this one was started with otherwise than the one before.
+func showEarlier(e *preflight.Evidence, j *incident.Job, past *earlier) {
 	for id, most := range map[string]int{"small-run": smallRun, "reproduced": past.WorldSize - 1} {
 		if rec, ok := past.Completed(most); ok && past.WorldSize > rec.WorldSize {
-			show(id, preflight.Passed, fmt.Sprintf("job %s completed on %s (%s)", rec.Job, count(rec.WorldSize, "rank"), past.named([]string{rec.ID})))
+			show(e, id, preflight.Passed, fmt.Sprintf("job %s completed on %s (%s)", rec.Job, count(rec.WorldSize, "rank"), past.named([]string{rec.ID})))
 		}
 	}
-	now := planned(j)
-	e.Plan = now
+	e.Plan = planned(j)
 	if before, ok := past.Before(); ok {
 		was := planned(&before.Report().Job)
 		e.Plan.BatchBefore, e.Plan.LRBefore, e.Plan.WarmupBefore = was.Batch, was.LR, was.Warmup
