@@ -184,6 +184,7 @@ func (r *reader) leaps(l *scan.Line) bool {
 	} else {
 		r.twins.watch = watched{of: tw, from: l.No, outlined: hash}
 	}
+	r.expire()
 	t.budget -= lines
 	r.twins.all += lines
 	l.Skip = lines
