@@ -33,13 +33,13 @@ var slurmSamples = []struct {
 	{"22.05/scancel_sigterm_ignored", "cancelled unknown", ""},
 	{"22.05/scancel_step", "cancelled unknown", ""},
 	{"22.05/segv", "native-crash", "node03"},
-	{"22.05/timeout", "time-limit", ""},
+	{"22.05/timeout", "time-limit rank-stalled collective-hang gpu-hang", ""},
 	{"24.11/exit1_kill_on_bad_exit", "exception unknown", ""},
 	{"24.11/node_fail", "node-failure", "node03"},
 	{"24.11/node_fail_no_kill", "node-failure", "node03"},
 	{"24.11/preempt_append", "preempted", ""},
 	{"24.11/scancel", "cancelled unknown", ""},
-	{"24.11/timeout", "time-limit", ""},
+	{"24.11/timeout", "time-limit rank-stalled collective-hang gpu-hang", ""},
 }
 
 func TestRealSlurmEndings(t *testing.T) {

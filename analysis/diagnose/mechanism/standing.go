@@ -41,11 +41,11 @@ func unsoundBefore(f *resolve.Facts, end *resolve.End) *novel.Line {
 var asked = []string{"sigterm", "signal", "sigint", "sighup", "interrupt", "143"}
 
 // sender is a line that stands out where a job got a signal from outside, and may say from whom; nil where none does. What stands below
-// a failure in its file tells of that.
+// the loss of a peer in its file tells of that.
 func sender(f *resolve.Facts) *novel.Line {
 	t := troubles{}
 	for _, fl := range f.Failures {
-		if fl.Role != knowledge.InfoRole && fl.Role != knowledge.NoiseRole && !fl.Mechanism.Is(knowledge.BySomebody) {
+		if fl.LostPeer() {
 			t.note(fl.At.Pos)
 		}
 	}
