@@ -113,9 +113,10 @@ func readPhases(r *reader, rec *record) bool {
 	return len(rep.Times) > 0
 }
 
-// meters reads the times of phases that a step line states, and the size of its batch: "time: 0.51  data_time: 0.02", "Data  0.301 ( 0.280)", "fwd 310ms | bwd 620ms | allreduce 420.5 ms".
-func (r *reader) meters(rec *record, text []byte, loop int) {
-	rep := PhaseReport{At: rec.At, Loop: loop}
+// meters reads the times of phases that a step line states, the size of its batch and its learning rate: "time: 0.51  data_time: 0.02", "Data  0.301 ( 0.280)", "fwd 310ms | bwd 620ms | allreduce 420.5 ms".
+func (r *reader) meters(rec *record, text []byte, p *step) {
+	rep := PhaseReport{At: rec.At, Loop: p.Loop}
+	r.learningRate(rec, p.Step, rateIn(text))
 	times := readTimings(text, true)
 	if last := &rec.writer.numeric; times.batch != nil && !bytes.Equal(times.batch, last.batch) {
 		last.batch = append(last.batch[:0], times.batch...)

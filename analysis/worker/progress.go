@@ -177,8 +177,7 @@ func (f *progressForm) take(r *reader, rec *record) bool {
 	kept := len(r.obs.Progress)
 	r.step(rec, f.form, p)
 	if training && f.form != "megatron" && len(r.obs.Progress) > kept { // of a long course the lines that are kept will do
-		r.meters(rec, text, p.Loop)
-		r.learningRate(rec, p.Step, rateIn(text))
+		r.meters(rec, text, p)
 	}
 	return true
 }

@@ -265,3 +265,12 @@ func refusedSomehow(f *resolve.Facts, fl *resolve.Failure) bool {
 	}
 	return refused[x.Type[strings.LastIndexByte(x.Type, '.')+1:]] && len(f.Known.Match(nil, []byte(x.Type+": "+x.Message))) == 0 && len(x.Signs) == 0
 }
+
+// lateData: as lateRank, where the part that grew is that of loading data.
+func lateData(sc *Scene) *Proposal {
+	p := late(sc, knowledge.DataloaderStall, true)
+	if p != nil {
+		p.Needs = []incident.Need{needStore}
+	}
+	return p
+}

@@ -14,15 +14,6 @@ import (
 // lateRank: each process times the parts of its own steps. A part of some grew, and on all others the one in which they wait.
 func lateRank(sc *Scene) *Proposal { return late(sc, knowledge.SlowRank, false) }
 
-// lateData is the same where the part is that of loading data.
-func lateData(sc *Scene) *Proposal {
-	p := late(sc, knowledge.DataloaderStall, true)
-	if p != nil {
-		p.Needs = []incident.Need{needStore}
-	}
-	return p
-}
-
 func late(sc *Scene, slug knowledge.Slug, ofData bool) *Proposal {
 	f := sc.Facts
 	s, ok := slowed(f)
@@ -50,7 +41,7 @@ func late(sc *Scene, slug knowledge.Slug, ofData bool) *Proposal {
 	for i := range l.Voices[:min(len(l.Voices), 3)] {
 		p.For = append(p.For, voiceFinding(&l.Voices[i], l.Phase))
 	}
-	p.For = append(p.For, voiceFinding(&l.Waiters[0], l.Waited))
+	p.Led = append(p.Led, voiceFinding(&l.Waiters[0], l.Waited))
 	return p
 }
 
