@@ -1,5 +1,5 @@
 // Package novel reads what nobody foresaw. It needs no catalogue of failures: it counts the shapes of all lines, keeps those that sound bad,
-// that only few print or that come last, and weighs them by what an expert looks at who has never seen the message (table.go).
+// that only few print or that come last, and weighs them by what an expert looks at who has never seen the message (weigh.go).
 package novel
 
 import (

@@ -10,8 +10,8 @@ import (
 	"faultline/incident"
 )
 
-// earlySlack is how much earlier than the incident a file may end before it counts as cut: log lines are minutes apart
-// in healthy jobs too.
+// earlySlack is how many seconds, beside the stamps' uncertainty, before the first report of a time-out a file that stops within a line may
+// stop and still have seen it.
 const earlySlack = 1.0
 
 // coverage holds what was seen against what was expected, and finds files that end before their peers.
