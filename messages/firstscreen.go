@@ -309,10 +309,10 @@ func unplaced(v incident.Verdict) string {
 			return capital(flat(v.Root.Named)) + "; its global rank is not stated."
 		}
 		return capital(flat(v.Root.Named)) + ", according to other processes; not proven."
-	case v.Root.File != "":
-		return fmt.Sprintf("Only in %s, of %d logs; no rank or node is proven.", flat(v.Root.File), v.Root.Of)
 	case len(v.Candidates) > 1:
 		return "" // the confidence says it
+	case v.Root.File != "":
+		return fmt.Sprintf("Only in %s, of %d logs; no rank or node is proven.", flat(v.Root.File), v.Root.Of)
 	case v.Scope == "all" && v.Status != incident.Inconclusive:
 		return "The whole job, not one rank or node."
 	}
