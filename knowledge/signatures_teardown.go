@@ -152,14 +152,14 @@ var teardownSignatures = []Signature{
 	{
 		ID: "teardown-some-nccl", Role: ConsequenceRole,
 		Literals: []string{"Some NCCL operations have failed or timed out"},
-		Meaning:  "After the error, PyTorch ends the process rather than go on with incomplete data.",
+		Meaning:  "PyTorch ends the process after an error: its data may be incomplete.",
 		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 1.8 and later",
 		Example:  "[Rank 0] Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA kernels, subsequent GPU operations might run on corrupted/incomplete data.",
 	},
 	{
 		ID: "teardown-inconsistency", Role: ConsequenceRole,
 		Literals: []string{"To avoid data inconsistency, we are taking the entire process down"},
-		Meaning:  "After the error, PyTorch ends the process rather than go on with incomplete data.",
+		Meaning:  "PyTorch ends the process after an error: its data may be incomplete.",
 		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 1.8 and later",
 		Example:  "To avoid data inconsistency, we are taking the entire process down.",
 	},

@@ -315,7 +315,7 @@ func (x *inquiry) byHints(v, next *vote, s *signs) bool {
 // bySigns takes the first sign. It is proven where it is sure or another agrees.
 func (c *Clock) bySigns(s *signs) bool {
 	var first *sign
-	sure := false
+	var sure bool
 	switch {
 	case s.zone != nil:
 		first = s.zone

@@ -29,7 +29,7 @@ func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 		if len(in[hasPassed]) < len(v.Counters) {
 			passed = append(passed, in[hasPassed]...)
 		}
-		odd, lagging := in[isOdd], append(in[isLagging], in[isLaggingElsewhere]...)
+		odd, lagging := in[isOdd], slices.Concat(in[isLagging], in[isLaggingElsewhere])
 		switch {
 		case len(odd) > 0:
 			unseen := max(0, v.atLeast(f)-len(v.first)) // they may be on either side

@@ -285,7 +285,7 @@ func verdictButtons(inv *workflow.Investigation) []messages.Button {
 	}
 	out = append(out, button(actDispute, value, "This is wrong"))
 	if inv.Report != nil && inv.Report.Triage == nil && reproducible(inv.Report) {
-		out = append(out, button(actRepro, value, "Make a small test"))
+		out = append(out, button(actRepro, value, "Test script"))
 	}
 	return out
 }

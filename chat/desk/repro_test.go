@@ -17,7 +17,7 @@ func TestAScriptIsHandedOut(t *testing.T) {
 		s := newStage(t)
 		s.engine.diagnose = func(analysis.Input) (*incident.Report, error) { return report(mechanism, incident.Confirmed), nil }
 		s.says("12345")
-		if thread := s.transcript(); !strings.Contains(thread, "Make a small test") {
+		if thread := s.transcript(); !strings.Contains(thread, "Test script") {
 			t.Errorf("%s: no button offers it:\n%s", mechanism, thread)
 		}
 		if got := s.does(press("U3", actRepro, "F-1 1")); !strings.Contains(got, "The script is in the thread of F-1.") {
@@ -28,7 +28,7 @@ func TestAScriptIsHandedOut(t *testing.T) {
 	s := newStage(t)
 	s.engine.diagnose = func(analysis.Input) (*incident.Report, error) { return report("host-oom", incident.Confirmed), nil }
 	s.says("12345")
-	if strings.Contains(s.transcript(), "Make a small test") {
+	if strings.Contains(s.transcript(), "Test script") {
 		t.Error("a button offers what there is not")
 	}
 	if got := s.says("repro F-1"); !strings.Contains(got, "can't reproduce this failure (host-oom). ") || strings.Contains(s.transcript(), ".py") {

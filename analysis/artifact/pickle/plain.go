@@ -126,7 +126,6 @@ func (p *Plain) walk(m *machine) (end int, ok bool) {
 	for len(w.in)-w.at >= operand+1 && w.n < plainHeight {
 		op := w.in[w.at]
 		w.at++
-		ok := false
 		switch op {
 		case opBinInt1, opBinInt2, opBinInt, opLong1, opBinFloat, opNone, opTrue, opFalse:
 			ok = w.scalar(op)
@@ -210,12 +209,7 @@ func (w *walker) scalar(op byte) bool {
 }
 
 func (w *walker) text(op byte) bool {
-	size := 0
-	if op == opBinUnicode || op == opBinString {
-		size = w.little(4)
-	} else {
-		size = w.little(1)
-	}
+	size := w.numbered(op == opBinUnicode || op == opBinString)
 	if size > len(w.in)-w.at {
 		return false
 	}
@@ -224,7 +218,7 @@ func (w *walker) text(op byte) bool {
 	return true
 }
 
-// numbered is the place in the memo that an operation names: in one byte, or in four in the long form.
+// numbered is the number behind an operation: in one byte, or in four in its long form.
 func (w *walker) numbered(long bool) int {
 	if long {
 		return w.little(4)
