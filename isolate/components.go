@@ -19,7 +19,14 @@ var JobComponents = []string{"compute", "memory", "data", "communication"}
 const ComponentTest = "python3 probe.py " + Component
 
 // componentRuns bounds how often one component is tested: one that fails is run again, for a test fails by chance, too.
-const componentRuns = 5
+const componentRuns = 7
+
+// How many more tests of a component have to pass than fail, or fail than pass, to settle it. One outcome in twenty may be by chance, and an
+// accusation needs more than an acquittal: several components are tested.
+const (
+	clearPasses = 2
+	clearFails  = 3
+)
 
 func (l *Ledger) checkComponents() error {
 	switch {
@@ -60,16 +67,9 @@ func (l *Ledger) nextComponents() ([]Test, *Finding) {
 	}
 	var out []Test
 	f := &Finding{Kind: "component"}
-	enough := 2 // passes, where nothing has failed yet: the fault was seen, so that a pass by chance is likely
-	for _, t := range l.Tests {
-		if t.Outcome == Fail {
-			enough = 1
-		}
-	}
 	for _, c := range l.Components {
 		passed, failed, runs := l.tally(c)
-		apart := max(passed-failed, failed-passed)
-		settled := passed >= enough && failed == 0 || failed > 0 && apart > 1
+		settled := passed-failed >= clearPasses || failed-passed >= clearFails
 		switch {
 		case !settled && runs < componentRuns:
 			out = append(out, Test{ID: fmt.Sprintf("%d%c", round, 'a'+len(out)), Round: round, Nodes: l.Nodes, Part: c})
