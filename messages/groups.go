@@ -58,6 +58,10 @@ func groupOf(g incident.Group) groupView {
 	if g.Size != nil {
 		v.Title += ", " + count(*g.Size, "member")
 	}
+	nodes := nodesIn(g.Ranks)
+	if nodes > 1 {
+		v.Title += " on " + strconv.Itoa(nodes) + " nodes"
+	}
 	v.Title += "; membership from " + basisText(g.MembershipBasis)
 	if s := g.Stuck; s != nil {
 		v.Stuck = "hung in " + flat(s.Op) + " #" + strconv.FormatInt(s.Seq, 10)
@@ -84,6 +88,12 @@ func groupOf(g incident.Group) groupView {
 		}
 		v.Stuck += strings.TrimRight(sentence(g.Gap.Statement), ".")
 	}
+	if nodes > 1 && splitsTensors(g.Desc) {
+		if v.Stuck != "" {
+			v.Stuck += ". "
+		}
+		v.Stuck += "This tensor-parallel group spans " + strconv.Itoa(nodes) + " nodes, so what it exchanges in each layer crosses the network"
+	}
 	v.Rows = foldMembers(g.Ranks, false)
 	if len(v.Rows) > maxGroupRows {
 		v.Rows = foldMembers(g.Ranks, true)
@@ -95,6 +105,27 @@ func groupOf(g incident.Group) groupView {
 		v.worst -= len(looks) // whoever hangs comes before whoever does not
 	}
 	return v
+}
+
+// nodesIn is how many nodes hold the members that are known.
+func nodesIn(members []incident.GroupMember) int {
+	nodes := map[string]bool{}
+	for _, m := range members {
+		nodes[m.Node] = m.Node != ""
+	}
+	delete(nodes, "")
+	return len(nodes)
+}
+
+// splitsTensors reports whether a group's description is that of tensor parallelism alone: Megatron's TENSOR_MODEL_PARALLEL_GROUP, "mesh_tp" of
+// a device mesh.
+func splitsTensors(desc string) bool {
+	words := strings.FieldsFunc(strings.ToLower(desc), func(r rune) bool { return r < 'a' || r > 'z' })
+	others := []string{"data", "context", "pipeline", "expert", "dp", "cp", "pp", "ep"}
+	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(others, w) }) {
+		return false
+	}
+	return slices.Contains(words, "tensor") || slices.Contains(words, "tp")
 }
 
 func basisText(b string) string {
