@@ -110,6 +110,9 @@ func TextBy(known *knowledge.Catalogue, text string) Answer {
 	if len(f.found) == 0 {
 		a.Open = f.part(text)
 	}
+	if len(f.found) == 0 && len(lines) == 1 {
+		f.pieces(lines[0])
+	}
 	a.Entries = f.sorted()
 	if len(a.Entries) > maxEntries {
 		a.More = len(a.Entries) - maxEntries

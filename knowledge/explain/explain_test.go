@@ -54,6 +54,8 @@ func TestWhatIsAskedForByNameComesFirst(t *testing.T) {
 		{"NODE_FAIL", "NODE_FAIL", "node-failure"},
 		{"ChildFailedError", "ChildFailedError", ""},
 		{"gpu-oom-allocator", "gpu-oom-allocator", "gpu-oom"},
+		{"NCCL error: unhandled system error, ETIMEDOUT", "peer-nccl-code", ""},
+		{"exit code 137; NODE_FAIL", "SIGKILL", ""},
 	} {
 		a := Text(tc.text)
 		if len(a.Entries) == 0 {

@@ -15,6 +15,7 @@ import (
 const (
 	minPhrase   = 8 // bytes of a half message that is looked for as it stands
 	maxPhrase   = 240
+	maxPieces   = 4  // parts of a note
 	maxFragment = 5  // words that are looked for wherever they stand
 	stem        = 4  // letters that make a word more than a particle, and two words forms of one
 	maxKinds    = 6  // what more failures than this print says nothing
@@ -29,6 +30,30 @@ func (f *finder) part(text string) (open bool) {
 		f.add(e, byName, 0, "")
 	}
 	return open
+}
+
+// pieces finds what is known of each part of a short note that names something: "unhandled system error, ETIMEDOUT".
+func (f *finder) pieces(text string) {
+	parts := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' })
+	if len(parts) < 2 || len(parts) > maxPieces || len(text) > maxPhrase {
+		return
+	}
+	names := finder{known: f.known}
+	for _, p := range parts {
+		names.named(p)
+	}
+	if len(names.found) == 0 {
+		return
+	}
+	for _, p := range parts {
+		found, open := general(holding(strings.ToLower(strings.TrimSpace(p))))
+		if !open && len(found) > 0 {
+			e := found[0]
+			e.Direct, e.Part = false, true
+			f.add(e, byName, 0, "")
+		}
+		f.named(p)
+	}
 }
 
 // holding are the entries that hold the text as it stands, else those that hold all of its words.
