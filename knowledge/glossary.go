@@ -11,6 +11,7 @@ var glossary = []Term{
 	{"AIStore", "A storage cluster that serves training data as objects. It consists of proxies, which direct requests, and targets, which hold the data."},
 	{"algbw", "nccl-tests' algorithm bandwidth: message size divided by time. It falls as ranks are added even on a perfect network, so compare busbw."},
 	{"all-gather", "A collective after which every rank has all ranks' pieces. Its memory grows with the number of ranks."},
+	{"all-gather buffer", "Memory for parameters that ZeRO-3 or FSDP gathers for the layers in use, on top of a rank's own shard. Limit it with stage3_max_live_parameters and stage3_prefetch_bucket_size (DeepSpeed), or by wrapping smaller units (FSDP)."},
 	{"all-reduce", "A collective that sums (or otherwise combines) all ranks' numbers and gives every rank the result. Data-parallel training sums its gradients with it."},
 	{"barrier", "A collective that moves no data: no rank leaves it until all have entered."},
 	{"broadcast", "A collective in which one rank sends the same data to all the others in the group."},
@@ -100,6 +101,7 @@ var glossary = []Term{
 	{"watchdog", "A PyTorch thread that kills the process when a collective exceeds its timeout. The rank that reports is usually not the one that caused it."},
 	{"world size", "The number of ranks in the job."},
 	{"Xid", "The number of an error that NVIDIA's driver writes to the kernel log. Some mean broken hardware (79, 94, 95), others a program bug (13, 31)."},
+	{"ZeRO-3", "The third stage of DeepSpeed's ZeRO: parameters, gradients and optimizer state are sharded across the ranks, and each layer is gathered when it is used. It saves memory for more communication."},
 }
 
 // aliases are other names of terms.
