@@ -59,32 +59,48 @@ func (l *Ledger) tally(component string) (passed, failed, runs int) {
 	return passed, failed, runs
 }
 
-// nextComponents tests each component, and again those that failed or could not run.
+// nextComponents tests each component, and again those that failed or could not run. A component that has failed is settled before the others
+// are tested once more: where it is the culprit, one pass clears them.
 func (l *Ledger) nextComponents() ([]Test, *Finding) {
-	round := 1
-	for _, t := range l.Tests {
-		round = max(round, t.Round+1)
-	}
-	var out []Test
+	var suspects, others []string // whose tests do not settle them yet
 	f := &Finding{Kind: "component"}
+	enough := clearPasses
+	for _, c := range l.Components {
+		if passed, failed, _ := l.tally(c); failed-passed >= clearFails {
+			enough = 1
+		}
+	}
 	for _, c := range l.Components {
 		passed, failed, runs := l.tally(c)
-		settled := passed-failed >= clearPasses || failed-passed >= clearFails
+		settled := passed-failed >= clearPasses || failed-passed >= clearFails || failed == 0 && passed >= enough
 		switch {
+		case !settled && runs < componentRuns && failed > 0:
+			suspects = append(suspects, c)
 		case !settled && runs < componentRuns:
-			out = append(out, Test{ID: fmt.Sprintf("%d%c", round, 'a'+len(out)), Round: round, Nodes: l.Nodes, Part: c})
+			others = append(others, c)
 		case !settled && passed == failed:
 			f.Open = append(f.Open, c)
 		case failed > passed:
 			f.Names = append(f.Names, c)
 		}
 	}
-	if len(out) > 0 {
-		l.Tests = append(l.Tests, out...)
-		return out, nil
+	if len(suspects) == 0 {
+		suspects = others
 	}
-	f.Absent = len(f.Names)+len(f.Open) == 0
-	return nil, f
+	if len(suspects) == 0 {
+		f.Absent = len(f.Names)+len(f.Open) == 0
+		return nil, f
+	}
+	round := 1
+	for _, t := range l.Tests {
+		round = max(round, t.Round+1)
+	}
+	var out []Test
+	for _, c := range suspects {
+		out = append(out, Test{ID: fmt.Sprintf("%d%c", round, 'a'+len(out)), Round: round, Nodes: l.Nodes, Part: c})
+	}
+	l.Tests = append(l.Tests, out...)
+	return out, nil
 }
 
 // concludeComponents says which component fails alone, and what to do with it.

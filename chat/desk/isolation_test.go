@@ -135,7 +135,7 @@ func TestASearchTakesWhatPeopleHave(t *testing.T) {
 	}
 }
 
-// A search for a component begins with one test of each, and ends with the one that fails twice.
+// A search for a component begins with one test of each, and ends with the one that fails three times, where the others have passed.
 func TestASearchForAComponent(t *testing.T) {
 	s := newStage(t)
 	wide(s)
@@ -146,9 +146,10 @@ func TestASearchForAComponent(t *testing.T) {
 	}
 	s.says("isolate F-1 1a=pass 1b=pass 1c=fail 1d=pass")
 	s.says("isolate F-1 2a=fail")
+	s.says("isolate F-1 3a=fail")
 	s.at("F-1", workflow.Reported)
 	thread := s.transcript()
-	for _, want := range []string{"4 tests, one after the other", "bot probe --out probe.py", "python3 probe.py communication", "Fails alone: data (5 tests in 2 rounds).", "--test 'python3 probe.py data'"} {
+	for _, want := range []string{"4 tests, one after the other", "bot probe --out probe.py", "python3 probe.py communication", "Fails alone: data (6 tests in 3 rounds).", "--test 'python3 probe.py data'"} {
 		if !strings.Contains(thread, want) {
 			t.Errorf("the thread has no %q:\n%s", want, thread)
 		}

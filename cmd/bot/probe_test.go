@@ -25,9 +25,11 @@ func TestAComponentIsFoundByProbes(t *testing.T) {
 	call(t, "", "probe", script).want(t, exitUnreadable, "holds no result of bot probe")
 	call(t, "", "isolate", "--ledger", ledger, "--components", "--nodes", "cn[01-04]", "--gpus", "8").want(t, exitInconclusive,
 		"Round 1: 4 tests, one after the other", "1c   srun --time=10 --nodes=4 --nodelist='cn[01-04]' --ntasks-per-node=8 --gpus-per-node=8 python3 probe.py data")
-	call(t, "", "isolate", "--ledger", ledger, "1a="+good, "1b=void", "1c="+bad, "1d=pass").want(t, exitInconclusive, "Round 2: 2 tests", "2a   srun", "probe.py memory", "2b   srun", "probe.py data")
-	r := call(t, "", "isolate", "--ledger", ledger, "2a=pass", "2b=fail")
-	r.want(t, exitOK, "Fails alone: data (6 tests in 2 rounds).", "bot isolate --ledger data.json --nodes 'cn[01-04]' --gpus 8 --test 'python3 probe.py data'")
+	call(t, "", "isolate", "--ledger", ledger, "1a="+good, "1b=void", "1c="+bad, "1d=pass").want(t, exitInconclusive, "2a   srun", "probe.py data")
+	call(t, "", "isolate", "--ledger", ledger, "2a=fail").want(t, exitInconclusive, "3a   srun", "probe.py data")
+	call(t, "", "isolate", "--ledger", ledger, "3a=fail").want(t, exitInconclusive, "4a   srun", "probe.py memory")
+	r := call(t, "", "isolate", "--ledger", ledger, "4a=pass")
+	r.want(t, exitOK, "Fails alone: data (7 tests in 4 rounds).", "bot isolate --ledger data.json --nodes 'cn[01-04]' --gpus 8 --test 'python3 probe.py data'")
 	if strings.Contains(r.out, "first:") {
 		t.Error(r.out)
 	}
