@@ -106,7 +106,7 @@ func (w *lastOf) take(b []byte, n, off int64) bool {
 	if indented(text, p.Len > 0) {
 		return true // the code that a line above is about
 	}
-	if text = bytes.TrimSpace(text); bytes.ContainsFunc(text, letter) {
+	if text = bytes.TrimSpace(text); bytes.ContainsFunc(text, letter) && !ofScheduler(text) {
 		who := p.Who
 		at.By = &who
 		w.at, w.text = at, string(bytes.ToValidUTF8(text, []byte("�")))
@@ -127,6 +127,16 @@ func ofRuntime(p line.Prefix) bool {
 	switch p.Form {
 	case line.NCCLInfo, line.UCX, line.C10:
 		return p.Severity != 'E' && p.Severity != 'F'
+	}
+	return false
+}
+
+// ofScheduler tells whether SLURM or its container plugin wrote a line into the program's output.
+func ofScheduler(text []byte) bool {
+	writer, _, ok := bytes.Cut(text, []byte{':'})
+	switch string(writer) {
+	case "srun", "slurmstepd", "pyxis", "enroot":
+		return ok
 	}
 	return false
 }

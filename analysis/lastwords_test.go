@@ -45,6 +45,8 @@ func TestWhatTheStalledRankWroteLastIsShown(t *testing.T) {
 			"train.log:5: “loader.py:7: UserWarning: slow shard”"},
 		"what PyTorch's runtime and NCCL print does not show it": {stalledAt(bare, "[rank2]: asking the license server\n[rank2]:[W513 13:13:00.714781662 ProcessGroupNCCL.cpp:4115] [PG ID 0 PG GUID 0(default_pg) Rank 2]  using GPU 2 to perform barrier\n[rank2]: gn01:41003:41903 [2] NCCL INFO Connected all trees\n"),
 			"train.log:5: “asking the license server”"},
+		"nor what SLURM's container plugin prints": {stalledAt(bare, "[rank2]: asking the license server\n[rank2]: pyxis: imported docker image: example/image\n"),
+			"train.log:5: “asking the license server”"},
 		"only the line that introduces it": {stalledAt(bare, ""), "train.log:3: “Initializing distributed: GLOBAL_RANK: 2, MEMBER: 3/4”"},
 	} {
 		r := diagnosed(t, Input{Sources: written(t, map[string]string{"train.log": c.text}, "")})

@@ -90,7 +90,7 @@ const (
 	postmortemProofs  = 10
 	postmortemActions = 6
 	postmortemWhys    = 5
-	postmortemText    = 220
+	postmortemText    = 420
 )
 
 // toBeAnswered stands where only people can answer.
@@ -156,6 +156,8 @@ func (p *postmortem) impact(v *view, s Story) {
 	add("Lost", lostText(r.Action.Lost))
 	if w := r.Job.WorldSize; w != nil {
 		add("Job", count(*w, "rank")+onNodes(r))
+	} else if n := len(r.Ranks); n > 0 {
+		add("Job", "at least "+count(n, "rank")+onNodes(r))
 	}
 	if from, to := r.Job.StartTime, r.Job.EndTime; from != nil && to != nil {
 		add("Ran", flat(*from)+" to "+flat(*to))
@@ -218,10 +220,13 @@ func wallClock(s string) (time.Time, bool) {
 }
 
 func idleCost(r *incident.Report, d time.Duration) string {
-	if r.Job.WorldSize == nil {
-		return ""
+	switch {
+	case r.Job.WorldSize != nil:
+		return " (" + gpuHours(d.Hours()*float64(*r.Job.WorldSize)) + ")"
+	case len(r.Ranks) > 0:
+		return " (at least " + gpuHours(d.Hours()*float64(len(r.Ranks))) + ")"
 	}
-	return " (" + gpuHours(d.Hours()*float64(*r.Job.WorldSize)) + ")"
+	return ""
 }
 
 // whys goes from the end back to the cause, as far as the logs tell, and asks on from there.
@@ -337,7 +342,7 @@ func (p *postmortem) lessons(v *view) {
 			p.Badly = append(p.Badly, text)
 		}
 	}
-	well(r.Verdict.Status == incident.Confirmed, "The logs prove the cause ("+strings.TrimSuffix(v.Reread, ".")+").")
+	well(r.Verdict.Status == incident.Confirmed, "The logs prove the cause.")
 	if a := r.Action.ResumeFrom; a != nil {
 		text := "A completed checkpoint existed: " + stepText(a)
 		if s := r.Action.Lost.Steps; s != nil {
@@ -349,11 +354,27 @@ func (p *postmortem) lessons(v *view) {
 	well(whole, "Logs from every rank were available.")
 	badly(r.Verdict.Status == incident.Inconclusive, "The logs don't show the cause; see the first action items.")
 	badly(len(c.NodesMissing) > 0, "Logs from "+count(len(c.NodesMissing), "node")+" were missing: "+nodeList(c.NodesMissing)+".")
-	badly(r.Action.ResumeFrom == nil && r.Verdict.Status != incident.NoFailure, "These logs show no completed checkpoint.")
+	badly(r.Action.ResumeFrom == nil && r.Verdict.Status != incident.NoFailure && ranFor(r) >= saveDue, "These logs show no completed checkpoint.")
 	if idle, ok := idled(r); ok && idle >= 5*time.Minute {
 		badly(true, "The job kept its GPUs for "+minutes(idle)+" after the failure.")
 	}
 	badly(len(r.Revisions) > 0, "An earlier conclusion was wrong and was corrected.")
+}
+
+// saveDue is after how long a job is expected to have saved at least once.
+const saveDue = 30 * time.Minute
+
+// ranFor is how long the job ran, 0 where that is not known.
+func ranFor(r *incident.Report) time.Duration {
+	if r.Job.StartTime == nil || r.Job.EndTime == nil {
+		return 0
+	}
+	from, ok := wallClock(*r.Job.StartTime)
+	to, known := wallClock(*r.Job.EndTime)
+	if !ok || !known {
+		return 0
+	}
+	return to.Sub(from)
 }
 
 // dues are by when the items of each kind should be done.

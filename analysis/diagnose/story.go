@@ -283,7 +283,7 @@ func (b *builder) exitRows(add addRow) {
 	f, blamed := b.s.Facts, b.r.Verdict.Root.Ranks
 	for _, id := range blamed {
 		if r := f.Rank(id); r != nil && r.Notified != nil {
-			add(incident.EventTold, f.At(*r.Notified), r.Node, id, "notified of the timeout by another rank", mechanism.QuoteAt(*r.Notified, nil))
+			add(incident.EventTold, f.At(*r.Notified), r.Node, id, "notified of the timeout by "+r.Notifier, mechanism.QuoteAt(*r.Notified, nil))
 		}
 	}
 	var other *resolve.Rank

@@ -167,6 +167,7 @@ type Rank struct {
 	Pending   []*Pending
 	Dump      *Counters  // counters of the default group from its dump line
 	Notified  *worker.At // told by another rank ("Observed…", "from  rank R")
+	Notifier  string     // who that was, as "rank 122"; "another rank" where the line does not say
 	Erred     bool       // its communicator failed, and no watchdog of the job tells of a time-out
 	FromLocal bool       // its dump line says "from this local rank": its own watchdog fired in some group
 	Fired     bool       // a line of its own watchdog is here which does not say what that found

@@ -280,7 +280,10 @@ func (r *Rank) dumps(d *worker.Dump) (counted bool) {
 	if d.Local {
 		r.FromLocal = true
 	} else if r.Notified == nil {
-		r.Notified = &d.At
+		r.Notified, r.Notifier = &d.At, "another rank"
+		if d.From >= 0 && d.From != r.ID {
+			r.Notifier = fmt.Sprintf("rank %d", d.From)
+		}
 	}
 	return counted
 }
@@ -290,7 +293,7 @@ func (r *Rank) hears(s *worker.Signal) {
 	switch s.Kind {
 	case worker.SignalObserved:
 		if r.Notified == nil {
-			r.Notified = &s.At
+			r.Notified, r.Notifier = &s.At, "another rank"
 		}
 	case worker.SignalStuck, worker.SignalHeartbeat:
 		if r.Stuck == nil {

@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -260,7 +261,7 @@ func stragglerFinding(s *Scene, id int) incident.Finding {
 	}
 	if r.Dump != nil {
 		ev = append(ev, DumpEvidence(r.Dump, id))
-		text := fmt.Sprintf("%s had nothing in flight (last enqueued %d, last completed %d) and was notified of the timeout by another rank", r.Describe(), r.Dump.Enqueued, r.Dump.Completed)
+		text := fmt.Sprintf("%s had nothing in flight (last enqueued %d, last completed %d) and was notified of the timeout by %s", r.Describe(), r.Dump.Enqueued, r.Dump.Completed, cmp.Or(r.Notifier, "another rank"))
 		if a, ok := AbsenceEvidence(f, r); ok {
 			ev = append(ev, a)
 		}
