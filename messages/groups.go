@@ -58,9 +58,9 @@ func groupOf(g incident.Group) groupView {
 	if g.Size != nil {
 		v.Title += ", " + count(*g.Size, "member")
 	}
-	nodes := nodesIn(g.Ranks)
+	nodes, span := nodesIn(g)
 	if nodes > 1 {
-		v.Title += " on " + strconv.Itoa(nodes) + " nodes"
+		v.Title += " on " + span
 	}
 	v.Title += "; membership from " + basisText(g.MembershipBasis)
 	if s := g.Stuck; s != nil {
@@ -92,7 +92,7 @@ func groupOf(g incident.Group) groupView {
 		if v.Stuck != "" {
 			v.Stuck += ". "
 		}
-		v.Stuck += "This tensor-parallel group spans " + strconv.Itoa(nodes) + " nodes, so what it exchanges in each layer crosses the network"
+		v.Stuck += "This tensor-parallel group spans " + span + ", so what it exchanges in each layer crosses the network"
 	}
 	v.Rows = foldMembers(g.Ranks, false)
 	if len(v.Rows) > maxGroupRows {
@@ -107,14 +107,18 @@ func groupOf(g incident.Group) groupView {
 	return v
 }
 
-// nodesIn is how many nodes hold the members that are known.
-func nodesIn(members []incident.GroupMember) int {
+// nodesIn is how many nodes hold the members of a group, in words, too: at least so many where a member's node is not known.
+func nodesIn(g incident.Group) (n int, words string) {
 	nodes := map[string]bool{}
-	for _, m := range members {
-		nodes[m.Node] = m.Node != ""
+	for _, m := range g.Ranks {
+		nodes[m.Node] = true
 	}
+	all := !nodes[""] && (g.Size == nil || *g.Size <= len(g.Ranks))
 	delete(nodes, "")
-	return len(nodes)
+	if n = len(nodes); all {
+		return n, count(n, "node")
+	}
+	return n, "at least " + count(n, "node")
 }
 
 // splitsTensors reports whether a group's description is that of tensor parallelism alone: Megatron's TENSOR_MODEL_PARALLEL_GROUP, "mesh_tp" of

@@ -21,7 +21,7 @@ func TestAGroupSaysOverHowManyNodesItSpans(t *testing.T) {
 		title, stuck string
 	}{
 		{"TENSOR_MODEL_PARALLEL_GROUP", on("n1", "n1", "n2", "n2"), " on 2 nodes", "This tensor-parallel group spans 2 nodes"},
-		{"mesh_tp", on("n1", "n2", ""), " on 2 nodes", "This tensor-parallel group spans 2 nodes"},
+		{"mesh_tp", on("n1", "n2", ""), " on at least 2 nodes", "This tensor-parallel group spans at least 2 nodes"},
 		{"TENSOR_MODEL_PARALLEL_GROUP", on("n1", "n1", ""), "", ""},
 		{"TENSOR_AND_DATA_PARALLEL_GROUP", on("n1", "n2"), " on 2 nodes", ""},
 		{"default_pg", on("n1", "n2", "n3"), " on 3 nodes", ""},
