@@ -176,26 +176,29 @@ func behind(a *worker.At, m resolve.Moment, last *resolve.Point) bool {
 
 // starting judges a job without a step: loading, compiling and building an index may take long, and print nothing.
 func (l *look) starting() {
-	i := slices.IndexFunc(l.t.Signs, func(s incident.TriageSign) bool { return s.Name == incident.SignAge })
-	if i < 0 || l.t.Signs[i].Value == nil {
-		return
+	age := 0.0 // where no line tells since when it runs, its silence still counts
+	if i := slices.IndexFunc(l.t.Signs, func(s incident.TriageSign) bool { return s.Name == incident.SignAge }); i >= 0 && l.t.Signs[i].Value != nil {
+		age = *l.t.Signs[i].Value
 	}
-	age, quiet := *l.t.Signs[i].Value, math.Inf(1)
-	var at *worker.At
+	quiet := math.Inf(1)
+	var last []*worker.At // of a file whose lines have no times there is none to quote
 	for k := range l.f.Tails {
 		t := &l.f.Tails[k]
 		if ago, ok := l.clock.least(l.f.At(t.Last), t.File); ok && ago < quiet {
-			quiet, at = ago, &t.Last
+			quiet, last = ago, nil
+			if t.Last.Len > 0 && t.Last.Line != line.Unknown {
+				last = []*worker.At{&t.Last}
+			}
 		}
 	}
-	if at == nil || at.Line == line.Unknown {
+	if math.IsInf(quiet, 1) {
 		return
 	}
 	switch {
 	case quiet > startSilent:
 		l.stall.late = true
-		l.sign(incident.SignWaiting, incident.TriageWarning, fmt.Sprintf("no step yet, and no line for %s", span(quiet)), at)
+		l.sign(incident.SignWaiting, incident.TriageWarning, fmt.Sprintf("no step yet, and no line for %s", span(quiet)), last...)
 	case age > startLeast:
-		l.sign(incident.SignWaiting, incident.TriageNote, fmt.Sprintf("no step yet after %s; the last line is %s old", span(age), span(quiet)), at)
+		l.sign(incident.SignWaiting, incident.TriageNote, fmt.Sprintf("no step yet after %s; the last line is %s old", span(age), span(quiet)), last...)
 	}
 }

@@ -221,3 +221,25 @@ func TestARunningJobAtOneMoment(t *testing.T) {
 		})
 	}
 }
+
+// A log without times and without a step that nobody has written to for hours is no job that is starting: that it is silent is all it shows.
+func TestSilenceBeforeTheFirstStepCountsWithoutTimes(t *testing.T) {
+	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		silent   time.Duration
+		severity string
+		command  string
+	}{
+		{time.Minute, incident.TriageNone, ""},
+		{5 * time.Hour, incident.TriageWarning, "bot collect"},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "train.log"), []byte("building the index\nloading weights\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := lookAt(t, dir, triage.Moment{At: now}, map[string]time.Time{"train.log": now.Add(-c.silent)}, 8)
+		if got.Severity != c.severity || !strings.Contains(got.Next.Command, c.command) || c.command == "" && got.Next.Command != "" {
+			t.Errorf("silent for %s: %s, next %q, want %s and %q", c.silent, got.Severity, got.Next.Command, c.severity, c.command)
+		}
+	}
+}
