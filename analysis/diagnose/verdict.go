@@ -298,7 +298,10 @@ func noRank(v *incident.Verdict) {
 // look, whatever the mechanism mostly concerns.
 func (b *builder) oneFile(top *mechanism.Proposal) (file string, of int) {
 	root := &b.r.Verdict.Root
-	if len(root.Ranks)+len(root.Nodes)+len(root.Frontier) > 0 || root.Named != "" || root.Component != nil || top.Class != mechanism.Local && top.Class != mechanism.Environment {
+	placed := len(root.Ranks)+len(root.Nodes)+len(root.Frontier) > 0
+	called := root.Named != "" || root.Component != nil
+	ofOne := top.Class == mechanism.Local || top.Class == mechanism.Environment
+	if placed || called || !ofOne {
 		return "", 0
 	}
 	for _, fl := range top.Failures {

@@ -418,11 +418,12 @@ func wentAhead(s *Scene) string {
 			low = p
 		}
 	}
+	at := func(p, q *resolve.Pending) bool { return p.Work.Seq == q.Work.Seq && p.Work.Op == q.Work.Op }
 	for _, p := range g.First(g.Groups[0]) {
 		switch {
-		case p.Work.Seq == low.Work.Seq && p.Work.Op == low.Work.Op:
+		case at(p, low):
 			behind = appendNew(behind, p.Rank.ID)
-		case p.Work.Seq > low.Work.Seq && (high == nil || p.Work.Seq == high.Work.Seq && p.Work.Op == high.Work.Op):
+		case p.Work.Seq > low.Work.Seq && (high == nil || at(p, high)):
 			high, ahead = p, appendNew(ahead, p.Rank.ID)
 		default:
 			return ""
