@@ -44,7 +44,7 @@ var usual = limits{
 	archive:   1 << 30,
 	all:       16 << 30,
 	unpacked:  64 << 30,
-	check:     2 * time.Second, // Slack waits 3 s for what a person sent
+	check:     10 * time.Second, // a person waits for the answer
 	ask:       20 * time.Second,
 	prepare:   2 * time.Minute,
 	stall:     30 * time.Second,
@@ -57,7 +57,7 @@ func NewClient(rules config.StorageAccess) *Client {
 	return &Client{rules: rules, lim: usual, turns: newTurns()}
 }
 
-// Check says within 2 s whether the access opens the cluster: a proxy answers, is ready, shows the cluster map and passes
+// Check says within 10 s whether the access opens the cluster: a proxy answers, is ready, shows the cluster map and passes
 // requests on. The error is an *Error, or that of a cancelled context.
 func (c *Client) Check(ctx context.Context, a Access) error {
 	short, cancel := context.WithTimeout(ctx, c.lim.check)

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"faultline/simulate/slack"
 )
@@ -180,6 +181,19 @@ func (s *storage) block(t *testing.T) *blocked {
 	return b
 }
 
+// await waits until the bot asks for the logs. What Alice alone was told says why it doesn't.
+func (b *blocked) await(w *world) {
+	w.t.Helper()
+	select {
+	case <-b.arrived:
+	case <-time.After(patience):
+		for _, m := range ephemerals(w, slack.Alice) {
+			w.t.Log(m.Text, plainBlocks(m.Blocks))
+		}
+		w.t.Fatalf("the storage's logs are not asked for\n%s\n%s", w.slack.Transcript(slack.Private), w.logText())
+	}
+}
+
 // covers says that the search would have found something that is known to be there, in every kind of place.
 func (w *world) covers(known string, places []place) {
 	w.t.Helper()
@@ -250,7 +264,7 @@ func TestATokenIsNowhere(t *testing.T) {
 	// A power cut while it is used.
 	b := store.block(t)
 	give(store.URL)
-	<-b.arrived
+	b.await(w)
 	w.kill()
 	w.nowhere("after kill -9", canaries, w.searched())
 	w.run()
@@ -260,7 +274,7 @@ func TestATokenIsNowhere(t *testing.T) {
 	// A crash while it is used: the dump of all goroutines is in what the bot wrote.
 	b = store.block(t)
 	give(store.URL)
-	<-b.arrived
+	b.await(w)
 	w.noCore()
 	w.signal(syscall.SIGABRT)
 	if !strings.Contains(w.logText(), "SIGABRT") || !strings.Contains(w.logText(), "goroutine ") {
