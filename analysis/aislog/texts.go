@@ -33,8 +33,9 @@ const (
 	MemoryPressure     Kind = "memory-pressure"
 	CPUPressure        Kind = "cpu-pressure"
 	Goroutines         Kind = "goroutines"
-	Alerts             Kind = "alerts" // the node's own list
-	Flags              Kind = "flags"  // its state flags changed
+	LimitReached       Kind = "limit-reached" // the operating system refused this daemon something: it had reached a limit
+	Alerts             Kind = "alerts"        // the node's own list
+	Flags              Kind = "flags"         // its state flags changed
 	BatchBegan         Kind = "batch-began"
 	BatchIdle          Kind = "batch-idle" // a batch job ended because nobody asked any more
 	BatchAborted       Kind = "batch-aborted"
@@ -137,6 +138,15 @@ var texts = []text{
 	{Administration, []string{"aism[set-bprops"}, nil, "3.20", "R"},
 	{Administration, []string{"txn-set-bprops["}, nil, "5.0", "R"},
 	{Administration, []string{"removed mountpath mp["}, nil, "3.20", "S"},
+
+	// What the operating system refused this daemon itself (Go prints errno texts in lower case): whom it wanted to reach then is not to
+	// blame. They stand before the texts of whom it could not reach.
+	{LimitReached, []string{"accept", ": too many open files"}, nil, "3.20", "R"},
+	{LimitReached, []string{"socket: too many open files"}, nil, "3.20", "R"},
+	{LimitReached, []string{"open /proc/", ": too many open files"}, nil, "3.20", "R"},
+	{LimitReached, []string{"socket: no buffer space available"}, nil, "3.20", "S"},
+	{LimitReached, []string{"connect: cannot assign requested address"}, nil, "3.20", "S"},
+	{LimitReached, []string{"fork/exec ", ": resource temporarily unavailable"}, nil, "3.20", "S"},
 
 	// Membership.
 	{Removed, []string{"slow-kalive failure after ", " removing ", "] from Smap"}, nil, "3.20", "R"},

@@ -82,7 +82,7 @@ func (x *inquiry) classify(d int, g *aislog.Group, e *aislog.Event) (mech knowle
 		if !strings.Contains(e.Text, "recovered corrupted ") {
 			return knowledge.AISDiskFault, self
 		}
-	case aislog.MemoryPressure, aislog.BatchRejected, aislog.BatchThrottled:
+	case aislog.MemoryPressure, aislog.BatchRejected, aislog.BatchThrottled, aislog.LimitReached:
 		return knowledge.AISResourcePressure, self
 	case aislog.CPUPressure:
 		if strings.Contains(e.Text, "extremely") {
@@ -174,6 +174,17 @@ func (x *inquiry) classify(d int, g *aislog.Group, e *aislog.Event) (mech knowle
 		}
 	}
 	return "", ""
+}
+
+// limited says that the operating system refused the witness itself at that time: whom it does not reach then is not to blame.
+func (x *inquiry) limited(d int, e *aislog.Event) bool {
+	const around = 90 // seconds
+	near := func(unix int64) bool { return max(unix-e.Time.Wall.Unix(), e.Time.Wall.Unix()-unix) <= around }
+	return slices.ContainsFunc(x.daemons[d].Groups, func(g aislog.Group) bool {
+		return g.Kind == aislog.LimitReached &&
+			(slices.ContainsFunc(g.Events, func(o aislog.Event) bool { return near(o.Time.Wall.Unix()) }) ||
+				slices.ContainsFunc(g.Minutes, func(m aislog.Minute) bool { return near(m.Unix + 30) }))
+	})
 }
 
 // batchRecord is what a record says of a batch.
@@ -371,6 +382,9 @@ func (x *inquiry) points(d int, g *aislog.Group, by map[troubleKey][]point) {
 		e := &g.Events[i]
 		exact[e.Time.Wall.Unix()/60*60]++
 		mech, about := x.classify(d, g, e)
+		if about != "" && about != x.self(d) && x.limited(d, e) {
+			mech, about = "", ""
+		}
 		k := keyOf(mech, about, e)
 		if i == 0 {
 			first = k

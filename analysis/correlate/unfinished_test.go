@@ -56,6 +56,25 @@ func TestWhoIsInTroubleComplainsOfOthers(t *testing.T) {
 	}
 }
 
+// Whom a daemon does not reach because its own operating system gives it no socket is not in trouble; the daemon is, and says of what.
+func TestWhoReachedALimitIsNoWitnessAgainstOthers(t *testing.T) {
+	for limited, about := range map[bool]string{false: "p-1", true: "t-3"} {
+		x := examined()
+		x.told(2, aislog.KeepAliveFailed, "p-1", "t[t-3] => p[p-1] failed after 3 attempts", 5)
+		if limited {
+			x.told(2, aislog.LimitReached, "", "net/http err: http: Accept error: accept tcp [::]:51081: accept4: too many open files; retrying in 1s", 65)
+		}
+		x.all = x.troubles()
+		if len(x.all) != 1 || x.all[0].about != about {
+			t.Errorf("at a limit: %v; %v", limited, x.all)
+			continue
+		}
+		if said := x.statement(x.all[0]); limited && said != "t-3 reached a limit of its operating system: too many open files (1 record)" {
+			t.Error(said)
+		}
+	}
+}
+
 // A request had waited since before the line by which it is told: by the client's own words, or by the latency that the daemon counts.
 func TestWhenAWaitBegan(t *testing.T) {
 	for text, want := range map[string]float64{readTimeout: 20, "Read timed out.": 0, "(read timeout=None)": 0, "(read timeout=86400)": 0} {

@@ -189,8 +189,11 @@ func (x *inquiry) idle(t *trouble) bool {
 
 // felt says that requests took long, or were rejected or delayed.
 func (p point) felt() bool {
-	return p.line != nil || p.event != nil && (p.event.Kind == aislog.BatchRejected || p.event.Kind == aislog.BatchThrottled)
+	return p.line != nil || p.event != nil && slices.Contains(rejects, p.event.Kind)
 }
+
+// rejects are the kinds of records by which a daemon rejected or delayed what was asked of it.
+var rejects = []aislog.Kind{aislog.BatchRejected, aislog.BatchThrottled, aislog.LimitReached}
 
 // usual says that the stretch before the stall holds no more of it than what lies before that: it has been so for long.
 func (x *inquiry) usual(t *trouble) bool {

@@ -332,6 +332,9 @@ func (x *inquiry) pressure(t *trouble, n int) string {
 	var worst *aislog.Interval
 	most := 0.0
 	for _, p := range t.points {
+		if p.event != nil && p.event.Kind == aislog.LimitReached {
+			return fmt.Sprintf("%s reached a limit of its operating system: %s (%s)", t.about, refusal(p.event.Text), plural(n, "record", "records"))
+		}
 		if p.line == nil {
 			continue
 		}
@@ -344,6 +347,16 @@ func (x *inquiry) pressure(t *trouble, n int) string {
 	}
 	name, sec := longest(worst)
 	return fmt.Sprintf("%s was slow: its requests took up to %s on average (%s; %s)", t.about, span(sec), name, plural(n, "record", "records"))
+}
+
+// refusal is what the operating system said at the end of a record, in its own words: "too many open files".
+func refusal(text string) string {
+	for _, limit := range []string{"too many open files", "no buffer space available", "cannot assign requested address", "resource temporarily unavailable"} {
+		if strings.Contains(text, limit) {
+			return limit
+		}
+	}
+	return "something was refused"
 }
 
 // hung says that a request hung.

@@ -39,6 +39,7 @@ var daemonWords = map[aislog.Kind]struct{ what, level string }{
 	aislog.MemoryPressure:     {"low on memory", alarm},
 	aislog.CPUPressure:        {"high CPU load", notice},
 	aislog.Goroutines:         {"too many goroutines", notice},
+	aislog.LimitReached:       {"refused something by its operating system: at a limit", alarm},
 	aislog.Alerts:             {"alerts it raised", notice},
 	aislog.Flags:              {"its state changed", notice},
 	aislog.BatchBegan:         {"a batch job started", background},
