@@ -183,11 +183,12 @@ func divide(from, to []point, fits func(point) bool) (rest, taken []point) {
 	return rest, to
 }
 
-// unfinished is a request that a target took and had not ended when its log was taken, nor any other of its kind since.
+// unfinished is a request that a target took and had not ended for long, nor any other of its kind in that time.
 type unfinished struct {
 	kind     string // "put"
 	from, to float64
 	line     *aislog.Interval
+	ended    bool // one did afterwards, before its log was taken
 }
 
 const (
@@ -226,8 +227,8 @@ func (x *inquiry) hangsAt(d int, c *Client) *unfinished {
 	since := told - waitOf(c.Text)
 	var out *unfinished
 	for _, kind := range []string{"get", "put"} {
-		u := x.lastBegun(d, kind, told-asksFor, told+x.clock.Unc)
-		if u != nil && u.to-u.from >= hangs && (out == nil || u.from < out.from) {
+		u := x.longUnended(d, kind, told-asksFor, told+x.clock.Unc)
+		if u != nil && (out == nil || u.from < out.from) {
 			out = u
 		}
 	}
@@ -248,8 +249,9 @@ func waitOf(text string) float64 {
 	return float64(n)
 }
 
-// lastBegun is the first request of a kind that a target took within a time, and has ended none since; nil where there is none.
-func (x *inquiry) lastBegun(d int, kind string, earliest, latest float64) *unfinished {
+// longUnended is a request of a kind that a target took within a time and ended none of for long; nil where there is none. That one
+// ended at last, when the client had long given up, takes nothing back.
+func (x *inquiry) longUnended(d int, kind string, earliest, latest float64) *unfinished {
 	var u *unfinished
 	for i := range x.daemons[d].Intervals {
 		iv := &x.daemons[d].Intervals[i]
@@ -257,6 +259,9 @@ func (x *inquiry) lastBegun(d int, kind string, earliest, latest float64) *unfin
 		to, ok2 := x.wall(d, iv.To)
 		within := ok && ok2 && from >= earliest && from <= latest
 		switch ended := iv.Of(kind+".n") > 0 || iv.Of("err."+kind+".n") > 0; {
+		case ended && u != nil && u.to-u.from >= hangs:
+			u.ended = true
+			return u
 		case ended:
 			u = nil
 		case u != nil && ok2:
@@ -264,6 +269,9 @@ func (x *inquiry) lastBegun(d int, kind string, earliest, latest float64) *unfin
 		case within && slices.Contains(iv.Begun, kind):
 			u = &unfinished{kind: kind, from: from, to: to, line: iv}
 		}
+	}
+	if u == nil || u.to-u.from < hangs {
+		return nil
 	}
 	return u
 }

@@ -1,6 +1,7 @@
 package correlate
 
 import (
+	"strings"
 	"testing"
 
 	"faultline/analysis/aislog"
@@ -20,6 +21,7 @@ func TestARequestThatHangs(t *testing.T) {
 		{"others ended", readTimeout, []string{"put"}, put, Open},
 		{"it failed", readTimeout, []string{"put"}, []aislog.Growth{{Name: "err.put.n", N: 1}}, Open},
 		{"none came", readTimeout, nil, nil, Open},
+		{"one ended when the client had given up", readTimeout, []string{"put"}, nil, Implicated},
 		{"another target timed out", "ReadTimeout: HTTPConnectionPool(host='10.0.0.3', port=51081): Read timed out.", []string{"put"}, nil, Open},
 	} {
 		line := lineOf(c.text, 0)
@@ -33,6 +35,10 @@ func TestARequestThatHangs(t *testing.T) {
 		x.slowAt(1, 20, nil)
 		x.slowAt(1, 0, nil)
 		x.daemons[1].Intervals[0].Begun, x.daemons[1].Intervals[1].By = c.begun, c.after
+		if strings.HasPrefix(c.name, "one ended") {
+			x.slowAt(1, -10, nil)
+			x.daemons[1].Intervals[2].By = put
+		}
 		a, _ := x.judged(x.unended()...)
 		if blamed := a.Blamed(); a.Judgement != c.judgement || c.judgement == Implicated && (len(blamed) != 1 || blamed[0] != "t-2") {
 			t.Errorf("%s: %s (%s), %v", c.name, a.Judgement, a.Why, blamed)

@@ -362,5 +362,9 @@ func refusal(text string) string {
 // hung says that a request hung.
 func (t *trouble) hung() string {
 	u := t.hangs
-	return fmt.Sprintf("%s stalled: it took a %s request and completed none for %s (counter %s.n), until its log was taken", t.about, u.kind, span(u.to-u.from), u.kind)
+	text := fmt.Sprintf("%s stalled: it took a %s request and completed none for %s (counter %s.n)", t.about, u.kind, span(u.to-u.from), u.kind)
+	if !u.ended {
+		text += ", until its log was taken"
+	}
+	return text
 }
