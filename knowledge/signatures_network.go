@@ -330,6 +330,14 @@ var networkSignatures = []Signature{
 		Example: "lzm-h200-10:74737:75914 [1] transport/net_socket.cc:488 NCCL WARN NET/Socket : peer 10.0.5.194<41988> message truncated : receiving 4 bytes instead of 2.",
 	},
 	{
+		ID: "nccl-may-hang", Mechanism: CollectiveMismatch, Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"this may be caused by a collective mismatch around rank "}, Pattern: `collective mismatch around rank (?P<rank>\d+)`,
+		Meaning: "NCCL waits in a collective, and suspects that ranks call different ones near the rank it names.",
+		Do:      []Advice{{"Compare the collectives that this rank and its neighbors call.", "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=COLL"}},
+		Source:  "NCCL src/init.cc, 2.4 to 2.8",
+		Example: "node1:2913:3001 [0] init.cc:1256 NCCL WARN Your program may be hanging, this may be caused by a collective mismatch around rank 1. Please check your collective calls at and around this rank.",
+	},
+	{
 		ID: "mpi-message-truncated", Mechanism: CollectiveMismatch, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"Fatal error in ", "Message truncated"}, Pattern: `Fatal error in (?:internal_|PMPI_|MPI_)(?P<call>\w+): Message truncated`,
 		Meaning: "Two processes disagree about the size of a message: different calls, or calls in a different order.",

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -62,6 +63,9 @@ func (f *Facts) exits(obs *worker.Observations, orphans orphans) {
 		if crashSignal(c.ExitCode) {
 			fl.is(crashed)
 			fl.Text = diedOf + strconv.Itoa(-c.ExitCode)
+			if !ok && c.Local >= 0 {
+				fl.Text += fmt.Sprintf(" (local rank %d of its launcher)", c.Local)
+			}
 			f.Failures = append(f.Failures, &fl)
 		}
 	}
@@ -88,7 +92,7 @@ func (f *Facts) sharedMemory() {
 	var died *Failure // who died so, if it was one rank: its launcher may tell it twice
 	several := false
 	for _, fl := range f.Failures {
-		if fl.Kind == KindExit && fl.Mechanism.Is(knowledge.BySignal) && fl.Text == bySignal7 {
+		if fl.Kind == KindExit && fl.Mechanism.Is(knowledge.BySignal) && strings.HasPrefix(fl.Text, bySignal7) {
 			fl.amend(fl.Meaning().as(knowledge.ConsequenceRole), "a data-loading process hit the same bus error in shared memory", loader[0].At.Pos)
 			several = several || died != nil && died.Rank != fl.Rank
 			if fl.Rank != NoRank {

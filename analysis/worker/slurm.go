@@ -15,7 +15,7 @@ import (
 
 func slurmHandlers() []handler {
 	return []handler{
-		{"srun error", []string{"srun: error: "}, readSrunError},
+		{"srun error", []string{"srun: error: ", "salloc: error: "}, readSrunError},
 		{"srun end", []string{
 			"Terminating StepId=", "Terminating job step ", "Job step aborted: ", "has been revoked", "has exceeded its time limit",
 		}, readSrunEnd},
@@ -33,7 +33,8 @@ func slurmHandlers() []handler {
 	}
 }
 
-const srunError = "srun: error: "
+// clientError begins what srun and salloc say of a step or an allocation that went wrong: they share its code.
+var clientError = pattern.New(`\b(?:srun|salloc): error: `)
 
 var (
 	taskExit   = pattern.New(`^(\S+): tasks? ([\d,\[\]-]+): (.+)$`)
@@ -49,14 +50,16 @@ func readSrunError(r *reader, rec *record) bool {
 	understood := false
 	text := rec.Text
 	for {
-		i := bytes.Index(text, []byte(srunError))
-		if i < 0 {
+		at := clientError.FindIndex(text)
+		if at == nil {
 			return understood
 		}
-		text = text[i+len(srunError):]
+		text = text[at[1]:]
 		msg := text
-		if j := bytes.Index(msg, []byte("srun: ")); j >= 0 {
-			msg = msg[:j]
+		for _, next := range []string{"srun: ", "salloc: "} {
+			if j := bytes.Index(msg, []byte(next)); j >= 0 {
+				msg = msg[:j]
+			}
 		}
 		if readSrunMessage(r, rec, string(bytes.TrimRight(msg[:min(len(msg), maxText)], " \t\r"))) {
 			understood = true

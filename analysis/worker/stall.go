@@ -12,7 +12,7 @@ import (
 
 func stallHandlers() []handler {
 	return []handler{
-		{"Horovod stall", []string{"are waiting for remainder of ranks for more than", "[missing ranks:"}, readHorovodStall},
+		{"Horovod stall", []string{"are waiting for remainder of ranks for more than", "[missing ranks:", "[ready ranks:"}, readHorovodStall},
 		{"JAX barrier", []string{"Barrier timed out."}, readJAXBarrier},
 	}
 }
@@ -25,7 +25,8 @@ func stallHandlers() []handler {
 //	0: [tensor, tensor ...]
 //	3!: [tensor]                    (! where it gave up on the rank)
 //
-// Before that, operations.cc put one line a tensor: "tensor [missing ranks: 1, 3]".
+// Before that, operations.cc put one line a tensor: "tensor [missing ranks: 1, 3]"; before 0.15 all of them on one line, by who is there:
+// "Stalled ops: tensor [ready ranks: 5, 1, 4], tensor [ready ranks: 5, 1, 4]".
 func readHorovodStall(r *reader, rec *record) bool {
 	b := Barrier{At: rec.At, Kind: BarrierHorovod, Rank: line.Unknown, Joined: line.Unknown, World: line.Unknown, Timeout: line.Unknown}
 	if i := bytes.Index(rec.Text, []byte("[missing ranks:")); i >= 0 {
@@ -34,6 +35,12 @@ func readHorovodStall(r *reader, rec *record) bool {
 		}
 		// One report a tensor: a model has hundreds of them.
 		if n := len(r.obs.Barriers); n == 0 || r.obs.Barriers[n-1].Kind != b.Kind || !slices.Equal(r.obs.Barriers[n-1].Absent, b.Absent) {
+			emit(r, &r.obs.Barriers, b)
+		}
+		return true
+	}
+	if bytes.Contains(rec.Text, []byte("[ready ranks:")) {
+		if b.Absent, b.Joined = notReady(rec.Text); len(b.Absent) > 0 && !rec.Cut {
 			emit(r, &r.obs.Barriers, b)
 		}
 		return true
@@ -69,6 +76,32 @@ func readHorovodStall(r *reader, rec *record) bool {
 		return taken
 	})
 	return true
+}
+
+// notReady are the ranks below the highest that no tensor's list of the ready ones holds, and how many are ready. Where the lists differ,
+// ranks wait for different tensors, and nobody is merely late: none.
+func notReady(text []byte) (absent []int, joined int64) {
+	const opens = "[ready ranks:"
+	var ready []int
+	for rest := text; ; {
+		_, after, found := bytes.Cut(rest, []byte(opens))
+		if !found {
+			break
+		}
+		list := intList(after)
+		slices.Sort(list)
+		if ready != nil && !slices.Equal(ready, list) {
+			return nil, 0
+		}
+		ready, rest = list, after
+	}
+	const most = 1 << 16
+	for id := 0; len(ready) > 0 && id < min(ready[len(ready)-1], most); id++ {
+		if !slices.Contains(ready, id) {
+			absent = append(absent, id)
+		}
+	}
+	return absent, int64(len(ready))
 }
 
 // readJAXBarrier reads what the coordination service says of a barrier (OpenXLA

@@ -16,6 +16,7 @@ func TestOtherFrameworksNameWhoDidNotCome(t *testing.T) {
 		joined, world int64
 	}{
 		{"Horovod", stalled + "Missing ranks:\n0: [grads/a, grads/b ...]\n5!: [grads/a]\n\nother text\n7: [no]\n", "horovod", []int{0, 5}, -1, -1},
+		{"Horovod, who is ready", stalled + "Stalled ops: conv1.weight [ready ranks: 5, 1, 4, 7, 2, 3], bn1.weight [ready ranks: 5, 1, 4, 7, 2, 3]\n", "horovod", []int{0, 6}, 6, -1},
 		{"Horovod, older word", stalled + "Stalled ranks:\n3: [grads/a]\n", "horovod", []int{3}, -1, -1},
 		{"Horovod, one line a tensor", "[1,0]<stderr>:[2019-04-13 13:55:31.858119: W horovod/common/operations.cc:588] bcast_kernel_0 [missing ranks: 1, 3]\n" +
 			"[1,0]<stderr>:[2019-04-13 13:55:31.858146: W horovod/common/operations.cc:588] bcast_bias_0 [missing ranks: 1, 3]\n", "horovod", []int{1, 3}, -1, -1},

@@ -162,7 +162,7 @@ func (c *rollCall) jax(f *resolve.Facts, b *worker.Barrier) {
 // horovod takes a report of Horovod's stall inspector in.
 func (c *rollCall) horovod(f *resolve.Facts, b *worker.Barrier) {
 	c.quote(f, b.At, "Horovod's stall inspector lists the ranks that others were waiting for")
-	if n := len(b.Absent); n > 1 && 2*n >= f.Job.WorldSize {
+	if n := len(b.Absent); n > 1 && int64(2*n) >= max(int64(f.Job.WorldSize), b.Joined+int64(n)) {
 		c.counted += n
 		c.rivals = []knowledge.Slug{knowledge.CollectiveMismatch} // each may wait for the other's tensors
 		return
