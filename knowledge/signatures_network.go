@@ -332,6 +332,7 @@ var networkSignatures = []Signature{
 	{
 		ID: "nccl-may-hang", Mechanism: CollectiveMismatch, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"this may be caused by a collective mismatch around rank "}, Pattern: `collective mismatch around rank (?P<rank>\d+)`,
+		Names:   []Name{{"rank", AsRank, Mentioned}},
 		Meaning: "NCCL waits in a collective, and suspects that ranks call different ones near the rank it names.",
 		Do:      []Advice{{"Compare the collectives that this rank and its neighbors call.", "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=COLL"}},
 		Source:  "NCCL src/init.cc, 2.4 to 2.8",
