@@ -168,26 +168,26 @@ func (r acctRun) failed() bool {
 }
 
 // account chooses the records of the run that was chosen in the logs, as far as both can be told apart: the newest run of
-// the one is the newest of the other.
-func (f *Facts) account(runs []acctRun, chosen int) {
+// the one is the newest of the other. Where SLURM lists more runs than the logs hold, it says which of them this is.
+func (w which) account(runs []acctRun, chosen int, warn *notes) (*Accounting, which) {
 	if len(runs) == 0 {
-		return
+		return nil, w
 	}
-	i := f.Run + len(runs) - f.Runs
+	i := w.Run + len(runs) - w.Runs
 	switch {
-	case len(runs) > f.Runs && chosen < len(runs)-f.Runs:
+	case len(runs) > w.Runs && chosen < len(runs)-w.Runs:
 		// The run that failed has no lines of its own here.
-		f.Warnings = append(f.Warnings, fmt.Sprintf("SLURM lists %d runs, and run %d (counting from 0) is the newest that failed; the logs contain %s, the newest, so that run's output is missing and a requeue may have overwritten it",
-			len(runs), chosen, words(f.Runs)))
+		warn.add("SLURM lists %d runs, and run %d (counting from 0) is the newest that failed; the logs contain %s, the newest, so that run's output is missing and a requeue may have overwritten it",
+			len(runs), chosen, words(w.Runs))
 		i = chosen
 	case i < 0:
-		f.Warnings = append(f.Warnings, fmt.Sprintf("SLURM's records list %s but the logs contain %d, so nothing is known about the run examined", words(len(runs)), f.Runs))
-		return
+		warn.add("SLURM's records list %s but the logs contain %d, so nothing is known about the run examined", words(len(runs)), w.Runs)
+		return nil, w
 	}
-	if len(runs) > f.Runs {
-		f.Run, f.Runs = i, len(runs)
+	if len(runs) > w.Runs {
+		w = which{i, len(runs)}
 	}
-	f.Accounting = accountOf(runs[i])
+	return accountOf(runs[i]), w
 }
 
 func words(n int) string {

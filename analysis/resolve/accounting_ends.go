@@ -260,6 +260,6 @@ func (f *Facts) strangers() {
 		}
 	}
 	if len(others) > 0 {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("the logs contain lines from %s, which the accounting doesn't list among the job's nodes", strings.Join(others, ", ")))
+		f.Warnings.add("the logs contain lines from %s, which the accounting doesn't list among the job's nodes", strings.Join(others, ", "))
 	}
 }

@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -30,11 +29,9 @@ func PlaceIn(file string, p lines.Place) worker.At {
 	return worker.At{Pos: worker.Pos{File: file, Line: p.Line, Off: p.Offset, Len: p.Len}}
 }
 
-// analysed takes over what torchfrtrace says of this job: a report whose default group has another size is of another one.
-func (f *Facts) analysed(files []FileAnalysis) {
-	if len(files) == 0 {
-		return
-	}
+// analysedOf takes over what torchfrtrace says of this job: a report whose default group has another size is of another one. Where nothing
+// states the number of ranks, that group does.
+func analysedOf(files []FileAnalysis, w world, obs *worker.Observations, warn *notes) (all []Analysed, _ world) {
 	files = slices.Clone(files)
 	slices.SortFunc(files, func(a, b FileAnalysis) int { return cmp.Compare(a.File, b.File) })
 	size := 0
@@ -45,7 +42,7 @@ func (f *Facts) analysed(files []FileAnalysis) {
 			r := &x.Analysis.Reports[i]
 			a := Analysed{Report: r, File: x.File, Default: r.Group == "0" || strings.HasPrefix(r.Group, "0:") || strings.HasSuffix(r.Group, ":default_pg")}
 			most := max(r.World-1, slices.Max(append([]int{-1}, slices.Concat(r.Missing, r.Expected, r.Culprits)...)))
-			if w := f.Job.WorldSize; w > 0 && (most >= w || a.Default && r.World > 0 && r.World != w) {
+			if w.size > 0 && (most >= w.size || a.Default && r.World > 0 && r.World != w.size) {
 				other = max(other, r.World, most+1)
 				continue
 			}
@@ -55,15 +52,15 @@ func (f *Facts) analysed(files []FileAnalysis) {
 			of = append(of, a)
 		}
 		if other > 0 {
-			f.Warnings = append(f.Warnings, fmt.Sprintf("%s is not used: its torchfrtrace output is from a job with %d ranks, and this job has %d (%s)", x.File, other, f.Job.WorldSize, f.Job.WorldFrom))
+			warn.add("%s is not used: its torchfrtrace output is from a job with %d ranks, and this job has %d (%s)", x.File, other, w.size, w.from)
 			continue
 		}
-		f.Analysed = append(f.Analysed, of...)
+		all = append(all, of...)
 	}
-	if f.Job.WorldSize == 0 && size > 1 && size <= MaxWorld {
-		f.Job.WorldSize, f.Job.WorldFrom = size, "the default group as torchfrtrace printed it"
-		f.plausible(Input{})
+	if size < 2 || size > MaxWorld {
+		return all, w
 	}
+	return all, w.or(world{size, "the default group as torchfrtrace printed it", nil}, obs, warn)
 }
 
 // analysedThen leaves out what torchfrtrace says of another moment: of a collective that the members had left far behind by what their
@@ -78,7 +75,7 @@ func (g *grouper) analysedThen() {
 			return false
 		}
 		if !told[a.File] {
-			f.Warnings = append(f.Warnings, fmt.Sprintf("%s is not used for group %s: its torchfrtrace output is for collective #%d but the watchdogs were at #%d, so it is from another moment or run", a.File, a.Group, a.Seq, completed+1))
+			f.Warnings.add("%s is not used for group %s: its torchfrtrace output is for collective #%d but the watchdogs were at #%d, so it is from another moment or run", a.File, a.Group, a.Seq, completed+1)
 		}
 		told[a.File] = true
 		return true

@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"faultline/analysis/line"
@@ -71,7 +70,7 @@ func (g *grouper) bygone() {
 		r.Pending = slices.DeleteFunc(r.Pending, over)
 		return len(r.Pending) == 0
 	})
-	f.Warnings = append(f.Warnings, fmt.Sprintf("the watchdog reports up to %s:%d are from an earlier attempt: afterwards, other ranks waited in other collectives of the group", last.File, last.Line))
+	f.Warnings.add("the watchdog reports up to %s:%d are from an earlier attempt: afterwards, other ranks waited in other collectives of the group", last.File, last.Line)
 }
 
 // byStart are the waits of a group in the order in which they began.

@@ -1,7 +1,6 @@
 package resolve
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,7 +92,7 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 		return
 	}
 	if x.Warned && f.wentOnAfterWarning(&fl) {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d doesn't count as a failure: the program caught it and logged a warning", fl.At.File, fl.At.Line))
+		f.Warnings.add("%s:%d doesn't count as a failure: the program caught it and logged a warning", fl.At.File, fl.At.Line)
 		return
 	}
 	f.reported(seen, &fl)

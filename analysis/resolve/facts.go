@@ -39,6 +39,17 @@ type Input struct {
 	Spoken []*nccl.Log
 }
 
+// which is the run of the job that is looked at, counted from 0, and of how many.
+type which struct{ Run, Runs int }
+
+// last says that no run is known that came after it: what each run writes over is of this one.
+func (w which) last() bool { return w.Run >= w.Runs-1 }
+
+// notes are what a reader should know about the input. A stage that has some to add is given them.
+type notes []string
+
+func (n *notes) add(format string, args ...any) { *n = append(*n, fmt.Sprintf(format, args...)) }
+
 // NoRank is the rank of a process whose global rank nothing proves.
 const NoRank = -1
 
@@ -73,10 +84,10 @@ type Facts struct {
 	Resets, LoaderErrors Tally
 	Coverage             Coverage
 	Tails                []worker.Tail
-	Run, Runs            int
-	Accounting           *Accounting // nil where none is at hand, or none of this run
+	which
+	Accounting *Accounting // nil where none is at hand, or none of this run
 	// Warnings are what a reader should know about the input: contradictions, and failures that were survived.
-	Warnings   []string
+	Warnings   notes
 	YearProven bool
 	// Obs are the observations of this run alone.
 	Obs *worker.Observations

@@ -9,10 +9,9 @@ import (
 // shows in the first of them, and a storm has a hundred thousand.
 const maxFramed = 4096
 
-// frameworks are all that some line speaks of, as knowledge.Frameworks puts them: by name, by the code that tracebacks go
+// frameworksOf are all that some line speaks of, as knowledge.Frameworks puts them: by name, by the code that tracebacks go
 // through, by progress lines that only one prints, and by what Ray calls the processes.
-func (f *Facts) frameworks() string {
-	obs := f.Obs
+func frameworksOf(obs *worker.Observations) string {
 	seen := map[string]bool{}
 	for i := range obs.Facts {
 		if x := &obs.Facts[i]; x.Key == "framework" {

@@ -29,7 +29,7 @@ func TestWhatAJobRunsOn(t *testing.T) {
 		{"a bar is anybody's", "", worker.Observations{Progress: []worker.Progress{{Form: "hf-dict", Bar: true}}}},
 		{"Ray's names of its processes", "verl", worker.Observations{Tails: []worker.Tail{{Writers: []worker.WriterSpan{{Who: line.Who{RayName: "WorkerDict"}}, {Who: line.Who{RayName: "raylet"}}}}}}},
 	} {
-		if got := (&Facts{Obs: &tt.obs}).frameworks(); got != tt.want {
+		if got := frameworksOf(&tt.obs); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}

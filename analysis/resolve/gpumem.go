@@ -20,10 +20,9 @@ type MemoryPoint = gpumem.Point
 // Rank is the rank in the file's name, which is all that tells it.
 func (m MemoryFile) Rank() (int, bool) { return trace.RankOf(m.File) }
 
-// memories are the files in order of rank, those of unknown ranks last; of this run as far as anybody can tell.
-func (f *Facts) memories(all []MemoryFile) {
-	f.Memories = slices.Clone(all)
-	slices.SortFunc(f.Memories, func(a, b MemoryFile) int {
+// byRank are the files in order of rank, those of unknown ranks last; of this run as far as anybody can tell.
+func byRank(all []MemoryFile) []MemoryFile {
+	return slices.SortedFunc(slices.Values(all), func(a, b MemoryFile) int {
 		x, ok := a.Rank()
 		y, ok2 := b.Rank()
 		if ok != ok2 {

@@ -226,7 +226,7 @@ func (f *Facts) io(obs *worker.Observations) {
 	f.idle()
 	for _, t := range f.Tails {
 		if t.Dropped > 0 {
-			f.Warnings = append(f.Warnings, fmt.Sprintf("%s has more lines of one kind than are kept, so counts for it are lower bounds", t.File))
+			f.Warnings.add("%s has more lines of one kind than are kept, so counts for it are lower bounds", t.File)
 		}
 	}
 }

@@ -62,13 +62,13 @@ func (s statements) agree(keys ...string) bool {
 	return n < 2
 }
 
-// job collects the job's own statements. Of contradicting values the commonest wins; ties go to the larger number.
-func (f *Facts) job(in Input) {
-	said, j := statementsOf(f.Obs.Facts), &f.Job
+// jobOf collects the job's own statements. Of contradicting values the commonest wins; ties go to the larger number.
+func jobOf(in Input, obs *worker.Observations, warn *notes) (j JobFacts, w world) {
+	said := statementsOf(obs.Facts)
 	if j.ID = in.JobID; j.ID == "" {
 		j.ID, _ = said.value("job_id")
 	}
-	j.Framework = f.frameworks()
+	j.Framework = frameworksOf(obs)
 	j.Task, _ = said.value("task")
 	j.DataSource, _ = said.value("data_source")
 	j.PerNode = said.number("ranks_per_node")
@@ -81,10 +81,16 @@ func (f *Facts) job(in Input) {
 	if _, at := said.value("exit_ok"); at != nil {
 		j.ExitOK = at
 	}
-	w := worldOf(in.WorldSize, f.Obs, said)
-	j.WorldSize, j.WorldFrom, j.WorldEvidence = w.size, w.from, w.at
-	f.plausible(in)
-	j.ResumedFrom = resumedFrom(f.Obs.Checkpoints)
+	j.ResumedFrom = resumedFrom(obs.Checkpoints)
+	for asked := in.WorldSize; ; asked = 0 { // where the operator's number is wrong, the job's own may be right
+		var doubt string
+		if w, doubt = worldOf(asked, obs, said).plausible(obs); doubt == "" {
+			return j, w
+		}
+		if warn.add("%s", doubt); asked == 0 {
+			return j, w
+		}
+	}
 }
 
 // world is how many ranks a job has, with who states it and where; 0 where nothing does.
@@ -92,6 +98,18 @@ type world struct {
 	size int
 	from string
 	at   *worker.At
+}
+
+// or is another statement of it where there is none, unless the logs contradict that one.
+func (w world) or(o world, obs *worker.Observations, warn *notes) world {
+	if w.size > 0 {
+		return w
+	}
+	o, doubt := o.plausible(obs)
+	if doubt != "" {
+		warn.add("%s", doubt)
+	}
+	return o
 }
 
 // worldOf takes the first that states it: who asks, the job, its launchers, what these were told to start.
@@ -174,39 +192,28 @@ func resumedFrom(saves []worker.Checkpoint) *worker.Checkpoint {
 // Everything that is listed per expected rank grows with it, and a log line may claim any number.
 const MaxWorld = 1 << 17
 
-// plausible takes back a world size that the ranks in the logs contradict, or that no job has: it is better unknown.
-func (f *Facts) plausible(in Input) {
-	j := &f.Job
+// plausible takes back a world size that the ranks in the logs contradict, or that no job has, and says why: it is better unknown.
+func (w world) plausible(obs *worker.Observations) (_ world, doubt string) {
 	most := -1
-	for _, t := range f.Obs.Tails {
+	for _, t := range obs.Tails {
 		for _, w := range t.Writers {
 			if w.Who.Global < MaxWorld {
 				most = max(most, w.Who.Global)
 			}
 		}
 	}
-	for _, x := range f.Obs.Identities {
+	for _, x := range obs.Identities {
 		if x.Global < MaxWorld {
 			most = max(most, x.Global)
 		}
 	}
 	switch {
-	case j.WorldSize > MaxWorld:
-		f.Warnings = append(f.Warnings, fmt.Sprintf("ignored a world size of %d (%s): it exceeds %d ranks", j.WorldSize, j.WorldFrom, MaxWorld))
-	case j.WorldSize > 0 && most >= j.WorldSize:
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%d ranks were stated (%s), but rank %d appears, so the number of ranks is treated as unknown", j.WorldSize, j.WorldFrom, most))
-	default:
-		return
+	case w.size > MaxWorld:
+		return world{}, fmt.Sprintf("ignored a world size of %d (%s): it exceeds %d ranks", w.size, w.from, MaxWorld)
+	case w.size > 0 && most >= w.size:
+		return world{}, fmt.Sprintf("%d ranks were stated (%s), but rank %d appears, so the number of ranks is treated as unknown", w.size, w.from, most)
 	}
-	j.WorldSize, j.WorldFrom, j.WorldEvidence = 0, "", nil
-	if in.WorldSize > 0 {
-		// The operator's number was wrong; the job's own may be right.
-		in.WorldSize = 0
-		g := &Facts{Obs: f.Obs}
-		g.job(in)
-		j.WorldSize, j.WorldFrom, j.WorldEvidence = g.Job.WorldSize, g.Job.WorldFrom, g.Job.WorldEvidence
-		f.Warnings = append(f.Warnings, g.Warnings...)
-	}
+	return w, ""
 }
 
 func larger(a, b string) bool {

@@ -72,9 +72,9 @@ func (n *NCCL) Shared(addr string) []worker.At {
 // mapped begins a GID of RoCE that is an IPv4 address.
 const mapped = "::ffff:"
 
-// nccl takes what NCCL's logs say. It returns the observations with those of logs that are no logs of the job: the same lines in either
+// ncclOf takes what NCCL's logs say. It returns the observations with those of logs that are no logs of the job: the same lines in either
 // give the same facts.
-func (f *Facts) nccl(obs *worker.Observations, in Input) *worker.Observations {
+func ncclOf(in Input, obs *worker.Observations, runs int, warn *notes) (*NCCL, *worker.Observations) {
 	own := map[string]bool{}
 	for _, t := range obs.Tails {
 		own[t.File] = true
@@ -88,21 +88,21 @@ func (f *Facts) nccl(obs *worker.Observations, in Input) *worker.Observations {
 		}
 	}
 	if len(logs) == 0 {
-		return obs
+		return nil, obs
 	}
 	slices.SortFunc(logs, func(a, b *nccl.Log) int { return cmp.Compare(a.File, b.File) })
-	if f.Runs > 1 {
+	if runs > 1 {
 		logs = ofThisRun(logs, obs, own)
 		if len(logs) == 0 {
-			f.Warnings = append(f.Warnings, "NCCL's lines are not used: can't tell which run they are from")
-			return obs
+			warn.add("NCCL's lines are not used: can't tell which run they are from")
+			return nil, obs
 		}
 	}
-	if logs = f.ofOurComms(logs, spoke(obs)); len(logs) == 0 {
-		return obs
+	if logs = ofOurComms(logs, spoke(obs), warn); len(logs) == 0 {
+		return nil, obs
 	}
-	f.NCCL = &NCCL{Logs: logs, World: nccl.Join(logs), ranks: map[*nccl.Proc]int{}, hosts: addresses(logs)}
-	f.NCCL.Standings, f.NCCL.Divergences = f.NCCL.World.Standings(), f.NCCL.World.Divergences()
+	n := &NCCL{Logs: logs, World: nccl.Join(logs), ranks: map[*nccl.Proc]int{}, hosts: addresses(logs)}
+	n.Standings, n.Divergences = n.World.Standings(), n.World.Divergences()
 	out := *obs
 	for _, l := range logs {
 		if own[l.File] {
@@ -112,7 +112,7 @@ func (f *Facts) nccl(obs *worker.Observations, in Input) *worker.Observations {
 			for i := range p.Faults {
 				fl := &p.Faults[i]
 				w := worker.NCCLWarn{At: ncclAt(l, p, fl.At, fl.Dev), Source: fl.Source, Text: fl.Text, Peer: fl.Peer}
-				w.Signs = f.Known.Match(nil, []byte(strings.TrimSpace(fl.Source+" NCCL WARN "+fl.Text)))
+				w.Signs = in.Obs.Known.Match(nil, []byte(strings.TrimSpace(fl.Source+" NCCL WARN "+fl.Text)))
 				out.NCCLWarns = append(slices.Clip(out.NCCLWarns), w)
 			}
 			for _, c := range p.Comms {
@@ -124,7 +124,7 @@ func (f *Facts) nccl(obs *worker.Observations, in Input) *worker.Observations {
 			}
 		}
 	}
-	return &out
+	return n, &out
 }
 
 func ncclAt(l *nccl.Log, p *nccl.Proc, at nccl.At, dev int) worker.At {
@@ -183,7 +183,7 @@ func spoke(obs *worker.Observations) map[string]bool {
 
 // ofOurComms leaves out logs of NCCL's own that are of another job or run: their processes are in a communicator as wide as the widest in
 // the job's own logs, and it is another one.
-func (f *Facts) ofOurComms(logs []*nccl.Log, own map[string]bool) []*nccl.Log {
+func ofOurComms(logs []*nccl.Log, own map[string]bool, warn *notes) []*nccl.Log {
 	width, ours := 1, map[string]bool{}
 	each := func(l *nccl.Log, see func(*nccl.Comm)) {
 		for _, p := range l.Procs {
@@ -245,7 +245,7 @@ func (f *Facts) ofOurComms(logs []*nccl.Log, own map[string]bool) []*nccl.Log {
 		if n > 1 {
 			more = fmt.Sprintf(" and %s", countOf(n-1, "more log"))
 		}
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s%s of NCCL not used: its communicator of %d ranks doesn't appear in the job's own logs, so it is from another job or run", first.File, more, width))
+		warn.add("%s%s of NCCL not used: its communicator of %d ranks doesn't appear in the job's own logs, so it is from another job or run", first.File, more, width)
 	}
 	return out
 }
@@ -347,7 +347,7 @@ func (f *Facts) rasThen() {
 		if s.Time == 0 || at > from-anyZone-t.unc && at < to+anyZone+t.unc {
 			return false
 		}
-		f.Warnings = append(f.Warnings, fmt.Sprintf("the NCCL RAS output in %s is not used: its timestamp is from a different day than this job's failure", s.File))
+		f.Warnings.add("the NCCL RAS output in %s is not used: its timestamp is from a different day than this job's failure", s.File)
 		return true
 	})
 }
@@ -384,50 +384,54 @@ func (f *Facts) RASProcess(host string, pid int) (int, bool) {
 	return NoRank, false
 }
 
-// rasWorld takes the number of ranks that a snapshot states for the job, as its summary counts the GPUs, where nothing else states it.
-// Else a snapshot that counts more than the job has is of another job; one that counts fewer may only lack some.
-func (f *Facts) rasWorld(snapshots []*ras.Snapshot) {
-	if world := f.Job.WorldSize; world > 0 {
-		f.Handed.RAS = slices.DeleteFunc(slices.Clone(snapshots), func(s *ras.Snapshot) bool {
-			size, ours := s.GPUs, false // beside the trainers other processes may share a communicator with them
-			for i := range s.Comms {
-				size, ours = max(size, s.Comms[i].Size), ours || s.Comms[i].Size == world
-			}
-			if size <= world || ours {
-				return false
-			}
-			f.Warnings = append(f.Warnings, fmt.Sprintf("the NCCL RAS output in %s is not used: it is from a job with %d ranks, and this job has %d (%s)", s.File, size, world, f.Job.WorldFrom))
-			return true
-		})
-		return
+// rasOf are the snapshots that can be of a job: one that counts more ranks than the job has is of another job; one that counts fewer may only
+// lack some.
+func rasOf(snapshots []*ras.Snapshot, w world, warn *notes) []*ras.Snapshot {
+	if w.size == 0 {
+		return snapshots
 	}
+	return slices.DeleteFunc(slices.Clone(snapshots), func(s *ras.Snapshot) bool {
+		size, ours := s.GPUs, false // beside the trainers other processes may share a communicator with them
+		for i := range s.Comms {
+			size, ours = max(size, s.Comms[i].Size), ours || s.Comms[i].Size == w.size
+		}
+		if size <= w.size || ours {
+			return false
+		}
+		warn.add("the NCCL RAS output in %s is not used: it is from a job with %d ranks, and this job has %d (%s)", s.File, size, w.size, w.from)
+		return true
+	})
+}
+
+// rasWorld is the number of ranks that all snapshots state for the job, as their summary counts the GPUs.
+func rasWorld(snapshots []*ras.Snapshot) world {
 	n := 0
 	for _, s := range snapshots {
 		size := s.GPUs
 		if size == 0 || n > 0 && n != size {
-			return
+			return world{}
 		}
 		n = size
 	}
-	if n > 1 && n <= MaxWorld {
-		f.Job.WorldSize, f.Job.WorldFrom = n, "the NCCL RAS summary"
-		f.plausible(Input{})
+	if n < 2 || n > MaxWorld {
+		return world{}
 	}
+	return world{n, "the NCCL RAS summary", nil}
 }
 
-// commsWorld takes the world size from NCCL's own lines, where nothing states it: no process has a larger communicator than that of all
+// world is the world size by NCCL's own lines, for where nothing states it: no process has a larger communicator than that of all
 // ranks. That holds for processes whose lines are here from the start, and where most members of it are here, as they made it. All of them
 // must have one of that size, and it must leave room for every rank that appears. Where two processes are the same rank of such a communicator there are several of that size, or the job was
 // started again: then who waits in the default group must be the same rank of it.
-func (f *Facts) commsWorld(obs *worker.Observations) {
-	if f.Job.WorldSize > 0 || f.NCCL == nil {
-		return
+func (n *NCCL) world(obs *worker.Observations) world {
+	if n == nil {
+		return world{}
 	}
-	world := 0
+	size := 0
 	var at worker.At
 	ranks := map[int]*nccl.Proc{} // of the largest communicators
 	twice, begun := false, false
-	for _, l := range f.NCCL.Logs {
+	for _, l := range n.Logs {
 		for _, p := range l.Procs {
 			first := len(p.Addrs) > 0 || len(p.Networks) > 0 // its first lines are here
 			var largest *nccl.Comm
@@ -439,10 +443,10 @@ func (f *Facts) commsWorld(obs *worker.Observations) {
 			switch {
 			case largest == nil || largest.NRanks < 2 || largest.Rank == nccl.Unknown:
 				continue // it has made none yet, or does not say
-			case world == 0:
-				world, at = largest.NRanks, ncclAt(l, p, cmp.Or(largest.Ready, largest.Began), largest.Dev)
-			case largest.NRanks != world:
-				return
+			case size == 0:
+				size, at = largest.NRanks, ncclAt(l, p, cmp.Or(largest.Ready, largest.Began), largest.Dev)
+			case largest.NRanks != size:
+				return world{}
 			}
 			begun = begun || first
 			other := ranks[largest.Rank]
@@ -450,16 +454,14 @@ func (f *Facts) commsWorld(obs *worker.Observations) {
 			ranks[largest.Rank] = p
 		}
 	}
-	proven := !twice && world > 0 && (begun || 2*len(ranks) > world) || slices.ContainsFunc(obs.States, func(s worker.State) bool {
+	proven := !twice && size > 0 && (begun || 2*len(ranks) > size) || slices.ContainsFunc(obs.States, func(s worker.State) bool {
 		return s.Group.IsDefault() && s.Enqueued > 0 && ranks[s.Who().Global] != nil
 	})
-	if !proven || world > MaxWorld {
-		return
+	if !proven || size > MaxWorld {
+		return world{}
 	}
-	f.Job.WorldSize, f.Job.WorldFrom, f.Job.WorldEvidence = world, "the largest communicator in NCCL's log lines", &at
-	if f.plausible(Input{}); f.Job.WorldSize == 0 {
-		f.Warnings = f.Warnings[:len(f.Warnings)-1] // nobody stated it
-	}
+	w, _ := world{size, "the largest communicator in NCCL's log lines", &at}.plausible(obs)
+	return w
 }
 
 // ProcName names a process for people: "rank 5 on node3", or where its rank is not proven "pid 77 on node3, rank 5 of …".

@@ -37,15 +37,16 @@ type Recorded struct {
 
 const recorderBasis = "name of its flight-recorder dump"
 
-// dumps chooses the dumps that are of this run: one for each rank, and only where they agree with the job on its size.
-func (f *Facts) dumps(all []RankDump) map[int]RankDump {
+// dumpsOf chooses the dumps that are of this run: one for each rank, and only where they agree with the job on its size. Where nothing states
+// that, their default group does.
+func dumpsOf(all []RankDump, w world, run which, warn *notes) (map[int]RankDump, world) {
 	out := map[int]RankDump{}
 	if len(all) == 0 {
-		return out
+		return out, w
 	}
-	if f.Run < f.Runs-1 {
-		f.Warnings = append(f.Warnings, "the flight-recorder dumps are not used: each run overwrites the previous run's dumps, and this is not the last run")
-		return out
+	if !run.last() {
+		warn.add("the flight-recorder dumps are not used: each run overwrites the previous run's dumps, and this is not the last run")
+		return out, w
 	}
 	twice := 0
 	for _, d := range all {
@@ -58,7 +59,7 @@ func (f *Facts) dumps(all []RankDump) map[int]RankDump {
 		}
 	}
 	if twice > 0 {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of the flight recorder left out: there is a newer one from the same rank", countOf(twice, "dump")))
+		warn.add("%s of the flight recorder left out: there is a newer one from the same rank", countOf(twice, "dump"))
 	}
 	size, by := 0, ""
 	for _, id := range sortedKeys(out) {
@@ -70,13 +71,13 @@ func (f *Facts) dumps(all []RankDump) map[int]RankDump {
 	}
 	switch {
 	case size == 0:
-	case f.Job.WorldSize == 0:
-		f.Job.WorldSize, f.Job.WorldFrom = size, "the default group in the flight-recorder dumps"
-	case f.Job.WorldSize != size:
-		f.Warnings = append(f.Warnings, fmt.Sprintf("the flight-recorder dumps are not used: %s is from a job with %d ranks, and this job has %d (%s)", by, size, f.Job.WorldSize, f.Job.WorldFrom))
-		return map[int]RankDump{}
+	case w.size == 0:
+		w.size, w.from = size, "the default group in the flight-recorder dumps"
+	case w.size != size:
+		warn.add("the flight-recorder dumps are not used: %s is from a job with %d ranks, and this job has %d (%s)", by, size, w.size, w.from)
+		return map[int]RankDump{}, w
 	}
-	return out
+	return out, w
 }
 
 func newest(d *recorder.Dump) int64 {
@@ -121,8 +122,8 @@ func (g *grouper) recorded(dumps map[int]RankDump) {
 		for _, id := range other {
 			delete(world, id)
 		}
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of the flight recorder (%s) not used: its counters are too far from those of another member of the group, so %s from another moment or run",
-			countOf(len(other), "dump"), someFiles(dumps, other), map[bool]string{true: "it is", false: "they are"}[len(other) == 1]))
+		f.Warnings.add("%s of the flight recorder (%s) not used: its counters are too far from those of another member of the group, so %s from another moment or run",
+			countOf(len(other), "dump"), someFiles(dumps, other), map[bool]string{true: "it is", false: "they are"}[len(other) == 1])
 		if len(world) == 0 {
 			return
 		}

@@ -18,37 +18,41 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	ledger, chosen, notes := accounts(in.Accounting, in.JobID)
+	ledger, chosen, warn := accounts(in.Accounting, in.JobID)
 	obs, run, runs, recovered := selectRun(in.Obs, chosen, len(ledger))
 	if recovered != "" {
-		notes = append(notes, recovered)
+		warn = append(warn, recovered)
 	}
 	if runs == 1 && chosen < len(ledger)-1 && ofLaterRun(obs, ledger, chosen) {
 		obs = filter(obs, func(string, int64) bool { return false })
-		notes = append(notes, fmt.Sprintf("these logs were written by a run that started after run %d (counting from 0) failed, so they are not used for it", chosen))
+		warn = append(warn, fmt.Sprintf("these logs were written by a run that started after run %d (counting from 0) failed, so they are not used for it", chosen))
 	}
-	f := &Facts{Known: in.Obs.Known, Obs: obs, JobZone: in.JobZone, Daemons: in.Daemons, Handed: in.Handed, Run: run, Runs: runs, byRank: map[int]*Rank{}, Tails: obs.Tails,
+	f := &Facts{Known: in.Obs.Known, Obs: obs, JobZone: in.JobZone, Daemons: in.Daemons, Handed: in.Handed, which: which{run, runs}, Warnings: warn, byRank: map[int]*Rank{}, Tails: obs.Tails,
 		Mismatches: obs.Mismatches, Desyncs: obs.Desyncs, Barriers: obs.Barriers, Saves: obs.Checkpoints}
 	if in.Accounting != nil {
 		f.controllers, f.book = in.Accounting.Nodes, in.Accounting
-		notes = append(notes, in.Accounting.Warnings...)
+		f.Warnings = append(f.Warnings, in.Accounting.Warnings...)
 	}
-	f.Warnings = append(f.Warnings, notes...)
-	obs, f.Job.Called = rollCall(mpiRanks(f.nccl(obs, in)))
+	f.NCCL, obs = ncclOf(in, obs, runs, &f.Warnings)
+	obs, called := rollCall(mpiRanks(obs))
 	f.Obs = obs
-	f.account(ledger, chosen)
-	f.job(in)
-	f.Job.System = f.system()
-	f.commsWorld(obs)
-	f.rasWorld(in.Handed.RAS)
+	f.Accounting, f.which = f.which.account(ledger, chosen, &f.Warnings)
+	job, world := jobOf(in, obs, &f.Warnings)
+	if world.size == 0 {
+		world = f.NCCL.world(obs)
+	}
+	f.Handed.RAS = rasOf(in.Handed.RAS, world, &f.Warnings)
+	world = world.or(rasWorld(f.Handed.RAS), obs, &f.Warnings)
+	dumps, world := dumpsOf(in.Handed.Dumps, world, f.which, &f.Warnings)
+	f.Analysed, world = analysedOf(in.Handed.Analyses, world, obs, &f.Warnings)
+	f.Traced, world = tracedOf(in.Handed.Traces, world, f.which, &f.Warnings)
+	f.Job, f.Job.WorldSize, f.Job.WorldFrom, f.Job.WorldEvidence = job, world.size, world.from, world.at
+	f.Job.Called, f.Job.System = called, systemOf(f.Known, obs, f.Accounting)
 	if f.Job.ID == "" && f.Accounting != nil && len(f.Accounting.Jobs) > 0 {
 		f.Job.ID = f.Accounting.Jobs[0].Job
 	}
-	dumps := f.dumps(in.Handed.Dumps)
-	f.analysed(in.Handed.Analyses)
-	f.traces(in.Handed.Traces)
-	f.tabled(in.Handed.Numbers)
-	f.memories(in.Handed.Memory)
+	f.Tabled = tabledOf(in.Handed.Numbers, &f.Job, f.which, &f.Warnings)
+	f.Memories = byRank(in.Handed.Memory)
 	nodes := in.Nodes
 	if (len(nodes) == 0 || in.NodesFrom != "") && f.Accounting != nil && !f.Accounting.Het && len(f.Accounting.Nodes) > 0 {
 		nodes = f.Accounting.Nodes

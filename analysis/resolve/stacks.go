@@ -120,7 +120,7 @@ func (f *Facts) stood(files []StackFile) {
 			listed = append(listed, &ListedState{State: s, File: file.Name, Node: j.host(file.Name, s.Host, s.At)})
 		}
 		if n := file.Stacks.Left; n > 0 {
-			f.Warnings = append(f.Warnings, fmt.Sprintf("%s contains stacks of too many processes: %d left out", file.Name, n))
+			f.Warnings.add("%s contains stacks of too many processes: %d left out", file.Name, n)
 		}
 	}
 	all = once(all)
@@ -311,7 +311,7 @@ func (f *Facts) claims(all []*Stood) {
 		}
 	}
 	if len(twice) > 0 {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("the stacks of %s claim the same rank as another process's, so they are assigned to no rank", countOf(len(twice), "rank")))
+		f.Warnings.add("the stacks of %s claim the same rank as another process's, so they are assigned to no rank", countOf(len(twice), "rank"))
 	}
 }
 

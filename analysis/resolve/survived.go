@@ -44,7 +44,7 @@ func (f *Facts) survived() {
 		if finished {
 			what = "the program later says it finished"
 		}
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d doesn't count as a failure: %s, and no process is known to have died of it", fl.At.File, fl.At.Line, what))
+		f.Warnings.add("%s:%d doesn't count as a failure: %s, and no process is known to have died of it", fl.At.File, fl.At.Line, what)
 	}
 }
 
@@ -65,7 +65,7 @@ func (f *Facts) adopted() {
 				fl.amend(fl.Meaning().as(knowledge.InfoRole), "the killed process was in the extern step, and the program had finished", done.Pos)
 			}
 		}
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d doesn't count as a failure: the killed process was in the extern step, and the program had said it finished", e.File, e.Line))
+		f.Warnings.add("%s:%d doesn't count as a failure: the killed process was in the extern step, and the program had said it finished", e.File, e.Line)
 	}
 }
 
@@ -86,7 +86,7 @@ func (f *Facts) recovered() {
 			continue
 		}
 		fl.amend(fl.Meaning().as(knowledge.InfoRole), "training continued, and the program says it finished", fl.At.Pos)
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d doesn't count as a failure: training continued, and the program says it finished", fl.At.File, fl.At.Line))
+		f.Warnings.add("%s:%d doesn't count as a failure: training continued, and the program says it finished", fl.At.File, fl.At.Line)
 	}
 }
 
@@ -104,8 +104,8 @@ func (f *Facts) tolerated(t *tolerance) {
 	for _, m := range t.order {
 		g := t.left[m]
 		what := cmp.Or(m.Survived(), "an exception")
-		f.Warnings = append(f.Warnings, fmt.Sprintf("not counted as failures: %s of %s (%s; first at %s:%d); at least %d more steps were logged after each",
-			reports(g.n), what, m, g.first.File, g.first.Line, g.steps))
+		f.Warnings.add("not counted as failures: %s of %s (%s; first at %s:%d); at least %d more steps were logged after each",
+			reports(g.n), what, m, g.first.File, g.first.Line, g.steps)
 	}
 }
 
@@ -259,7 +259,7 @@ func (f *Facts) pastStart() {
 			return p.File == fl.At.File && p.Off < fl.At.Off && p.Phase == worker.Training
 		})) {
 			fl.amend(fl.Meaning().as(knowledge.InfoRole), "the job trained and didn't end because of this", fl.At.Pos)
-			f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d doesn't count as a failure: the job trained and didn't end because of this", fl.At.File, fl.At.Line))
+			f.Warnings.add("%s:%d doesn't count as a failure: the job trained and didn't end because of this", fl.At.File, fl.At.Line)
 		}
 	}
 }

@@ -3,37 +3,38 @@ package resolve
 import (
 	"path"
 
+	"faultline/analysis/worker"
 	"faultline/knowledge"
 )
 
 // slurmFacts are statements that a job makes only where SLURM started it.
 var slurmFacts = map[string]bool{"job_id": true, "node_list": true, "node_name": true, "cluster": true}
 
-// system is the batch system that started the job, where its own lines tell that it was another than SLURM; "" where one of SLURM's lines is
+// systemOf is the batch system that started the job, where its own lines tell that it was another than SLURM; "" where one of SLURM's lines is
 // among them, which runs on machines of others and starts what builds on it, or where nothing tells.
-func (f *Facts) system() string {
-	if f.Accounting != nil || len(f.Obs.TaskExits) > 0 {
+func systemOf(known *knowledge.Catalogue, obs *worker.Observations, records *Accounting) string {
+	if records != nil || len(obs.TaskExits) > 0 {
 		return ""
 	}
 	seen := map[string]bool{}
-	for i := range f.Obs.Ends {
-		switch e := &f.Obs.Ends[i]; e.System {
+	for i := range obs.Ends {
+		switch e := &obs.Ends[i]; e.System {
 		case "", "SLURM", "submitit":
 			return ""
 		default:
 			seen[knowledge.SystemOf(e.System)] = true
 		}
 	}
-	for i := range f.Obs.Facts {
-		switch x := &f.Obs.Facts[i]; {
+	for i := range obs.Facts {
+		switch x := &obs.Facts[i]; {
 		case slurmFacts[x.Key]:
 			return ""
 		case x.Key == "system":
 			seen[x.Value] = true
 		}
 	}
-	for i := range f.Obs.Signs {
-		switch system := f.Known.Entry(f.Obs.Signs[i].ID).System; system {
+	for i := range obs.Signs {
+		switch system := known.Entry(obs.Signs[i].ID).System; system {
 		case "":
 		case "SLURM":
 			return ""
@@ -41,8 +42,8 @@ func (f *Facts) system() string {
 			seen[system] = true
 		}
 	}
-	for i := range f.Obs.Tails {
-		if slurmNamed(f.Obs.Tails[i].File) {
+	for i := range obs.Tails {
+		if slurmNamed(obs.Tails[i].File) {
 			return ""
 		}
 	}

@@ -31,8 +31,7 @@ func TestTheBatchSystemIsToldByItsOwnLines(t *testing.T) {
 		{"a file of SLURM's", worker.Observations{Ends: ends("Ray"), Tails: []worker.Tail{{File: "a/slurm-77.out"}}}, ""},
 		{"Ray on Kubernetes", worker.Observations{Ends: ends("Ray", "Volcano")}, "Kubernetes"},
 	} {
-		f := &Facts{Obs: &c.obs}
-		if got := f.system(); got != c.want {
+		if got := systemOf(nil, &c.obs, nil); got != c.want {
 			t.Errorf("%s: %q, want %q", c.why, got, c.want)
 		}
 	}

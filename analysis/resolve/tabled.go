@@ -54,14 +54,14 @@ func (f *Facts) tabledSteps(all []NumberFile) {
 	f.Job.Training = len(f.Progress) > 0
 }
 
-// tabled puts the tables together. A file whose lines state no rank is of the one in its name.
-func (f *Facts) tabled(all []NumberFile) {
+// tabledOf puts the tables together. A file whose lines state no rank is of the one in its name.
+func tabledOf(all []NumberFile, j *JobFacts, run which, warn *notes) *Tabled {
 	if len(all) == 0 {
-		return
+		return nil
 	}
-	if f.Run < f.Runs-1 {
-		f.Warnings = append(f.Warnings, "the tables of losses, norms and checksums are not used: they may be from a later run")
-		return
+	if !run.last() {
+		warn.add("the tables of losses, norms and checksums are not used: they may be from a later run")
+		return nil
 	}
 	m := &Tabled{}
 	ranks := map[int]bool{}
@@ -75,7 +75,7 @@ func (f *Facts) tabled(all []NumberFile) {
 			if !x.Table.Ranked && named {
 				r.Rank = id
 			}
-			if f.Job.WorldSize > 0 && r.Rank >= f.Job.WorldSize {
+			if j.WorldSize > 0 && r.Rank >= j.WorldSize {
 				continue
 			}
 			if r.Rank != numbers.None {
@@ -91,10 +91,10 @@ func (f *Facts) tabled(all []NumberFile) {
 	m.Splits = numbers.Splits(m.Points)
 	m.Groups, m.Placed = numbers.Groups(m.Points), true
 	if !slices.ContainsFunc(m.Groups[:], func(g [][]int) bool { return len(g) > 0 }) {
-		m.Groups, m.Placed = f.axes(), false
+		m.Groups, m.Placed = j.axes(), false
 	}
 	m.Splits = append(m.Splits, numbers.Within(m.Points, m.Groups)...)
-	f.Tabled = m
+	return m
 }
 
 // Replicas says that ranks of a split hold copies of the same parameters: a column of the table says so, or the whole job is data-parallel.
@@ -103,9 +103,9 @@ func (f *Facts) Replicas(s *numbers.Split) bool {
 }
 
 // axes are the groups that the job's own sizes make, in Megatron's order of ranks.
-func (f *Facts) axes() (out [numbers.Axes][][]int) {
+func (j *JobFacts) axes() (out [numbers.Axes][][]int) {
 	for axis, kind := range numbers.AxisNames {
-		for _, g := range megatronGroups(kind, f.Job) {
+		for _, g := range megatronGroups(kind, *j) {
 			if len(g) > 1 {
 				out[axis] = append(out[axis], g)
 			}

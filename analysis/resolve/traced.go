@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"faultline/analysis/artifact/trace"
@@ -30,41 +29,42 @@ type Traced struct {
 	Compared *trace.Comparison
 }
 
-// traces puts the traces of each rank together and sets the ranks side by side, where they are of this job.
-func (f *Facts) traces(all []FileTrace) {
+// tracedOf puts the traces of each rank together and sets the ranks side by side, where they are of this job. Where nothing states the number
+// of ranks, the first that states it counts.
+func tracedOf(all []FileTrace, w world, run which, warn *notes) (*Traced, world) {
 	if len(all) == 0 {
-		return
+		return nil, w
 	}
-	if f.Run < f.Runs-1 {
-		f.Warnings = append(f.Warnings, "the profiler traces are not used: they may be from a later run")
-		return
+	if !run.last() {
+		warn.add("the profiler traces are not used: they may be from a later run")
+		return nil, w
 	}
 	t := &Traced{Ranks: map[int]*trace.Trace{}, Files: map[int][]string{}}
 	all = slices.SortedFunc(slices.Values(all), func(a, b FileTrace) int { return cmp.Compare(a.File, b.File) })
 	other := 0
 	for _, x := range all {
 		id, ok := x.Rank()
-		world := x.Trace.World
-		if world != trace.None && f.Job.WorldSize == 0 {
-			f.Job.WorldSize, f.Job.WorldFrom = world, "distributedInfo in the profiler's traces"
+		size := x.Trace.World
+		if size != trace.None && w.size == 0 {
+			w.size, w.from = size, "distributedInfo in the profiler's traces"
 		}
 		switch {
 		case !ok:
 			t.Unjoined = append(t.Unjoined, x.File)
-		case world != trace.None && world != f.Job.WorldSize || f.Job.WorldSize > 0 && id >= f.Job.WorldSize:
+		case size != trace.None && size != w.size || w.size > 0 && id >= w.size:
 			other++
 		default:
 			t.add(id, x)
 		}
 	}
 	if other > 0 {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of the profiler left out: they are from a job of a different size than this one's %d ranks (%s)", countOf(other, "trace"), f.Job.WorldSize, f.Job.WorldFrom))
+		warn.add("%s of the profiler left out: they are from a job of a different size than this one's %d ranks (%s)", countOf(other, "trace"), w.size, w.from)
 	}
 	if len(t.Ranks)+len(t.Unjoined) == 0 {
-		return
+		return nil, w
 	}
-	t.Compared = trace.Compare(t.Ranks, f.Job.WorldSize)
-	f.Traced = t
+	t.Compared = trace.Compare(t.Ranks, w.size)
+	return t, w
 }
 
 // add joins one file to those of its rank. The profiler counts steps on from recording to recording; of two files with the same
