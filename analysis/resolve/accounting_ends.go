@@ -38,7 +38,7 @@ func (f *Facts) recordEnd(j *accounting.Record) {
 	if !ok {
 		return
 	}
-	end := f.accounted(j.End)
+	end := f.clock.accounted(j.End)
 	if j.Step != "" {
 		if j.By {
 			e := worker.End{At: CellAt(c, j.End), Kind: worker.EndCancelled, Entity: "STEP", ID: j.Job + "." + j.Step}
@@ -97,11 +97,11 @@ func (f *Facts) rebooted(nodes []*accounting.Node) {
 		switch boot, ok := n.Cell("BootTime"); {
 		case ok && inside(n.Boot):
 			what.At = CellAt(boot, n.Boot)
-			f.Ends = append(f.Ends, &End{Line: what, T: f.accounted(n.Boot), Says: boot.Value, Told: fmt.Sprintf("%s was restarted while the job ran", n.Name)})
+			f.Ends = append(f.Ends, &End{Line: what, T: f.clock.accounted(n.Boot), Says: boot.Value, Told: fmt.Sprintf("%s was restarted while the job ran", n.Name)})
 		case lost && n.Down() && inside(n.Since) && strings.HasPrefix(n.Reason, "Not responding"):
 			reason, _ := n.Cell("Reason")
 			what.At = CellAt(reason, n.Since)
-			f.Ends = append(f.Ends, &End{Line: what, T: f.accounted(n.Since), Says: n.Reason, Told: fmt.Sprintf("SLURM has listed %s as not responding since then", n.Name)})
+			f.Ends = append(f.Ends, &End{Line: what, T: f.clock.accounted(n.Since), Says: n.Reason, Told: fmt.Sprintf("SLURM has listed %s as not responding since then", n.Name)})
 		}
 	}
 }
@@ -161,7 +161,7 @@ func (f *Facts) recordFailure(s *accounting.Record) {
 	}
 	at := CellAt(c, line.Stamp{})
 	fl.At = &at
-	fl.T = f.accounted(s.End)
+	fl.T = f.clock.accounted(s.End)
 	if len(s.Nodes) == 1 && s.Step != "batch" {
 		fl.Node = ShortHost(s.Nodes[0])
 	}

@@ -11,27 +11,27 @@ import (
 // two to be read as zones: containers are fetched and file systems mounted first.
 const startLag = 1200.0
 
-// calibrateAccounting finds what zone the accounting's times are in. The processes of a job print their first line soon after
+// recordsClock finds what zone the accounting's times are in: how far they are from those of the job's processes. The processes of a job print their first line soon after
 // its start and nothing after its end; and its end is what slurmstepd prints where it ended the job, or close behind the last
-// line. Where neither fits, its times are not compared with theirs.
-func (f *Facts) calibrateAccounting() {
-	if f.Accounting == nil {
-		return
+// line. Where neither fits it is nil, and its times are not compared with theirs.
+func (s *sight) recordsClock(a *Accounting, obs *worker.Observations) *offset {
+	const unc = 2
+	if a == nil {
+		return nil
 	}
-	first, last := f.printed()
+	first, last := s.printed(obs)
 	if last == 0 {
-		f.zone(0) // the only clock there is
-		return
+		return &offset{0, unc} // the only clock there is
 	}
 	refs := []float64{last}
-	for _, e := range f.Obs.Ends {
-		if m := f.At(e.At); e.Kind == worker.EndCancelled && m.Valid {
+	for _, e := range obs.Ends {
+		if m := s.At(e.At); e.Kind == worker.EndCancelled && m.Valid {
 			refs = append(refs, m.T)
 		}
 	}
-	for _, j := range f.Accounting.Jobs {
-		start, ok := f.clock.civil(j.Start)
-		end, ended := f.clock.civil(j.End)
+	for _, j := range a.Jobs {
+		start, ok := s.clock.civil(j.Start)
+		end, ended := s.clock.civil(j.End)
 		if !ended {
 			end = math.Inf(1) // it runs
 		}
@@ -40,13 +40,12 @@ func (f *Facts) calibrateAccounting() {
 		}
 		for _, shift := range hours {
 			if lag := first - start - shift; lag >= -5 && lag <= startLag && last <= end+shift+2*endLag {
-				f.zone(shift)
-				return
+				return &offset{shift, unc}
 			}
 		}
 	}
-	for _, j := range f.Accounting.Jobs {
-		end, ok := f.clock.civil(j.End)
+	for _, j := range a.Jobs {
+		end, ok := s.clock.civil(j.End)
 		if !ok {
 			continue
 		}
@@ -54,11 +53,11 @@ func (f *Facts) calibrateAccounting() {
 			delta := end - ref
 			quarter := math.Round(delta/900) * 900
 			if math.Abs(quarter) <= 14*3600 && math.Abs(delta-quarter) <= endLag && (quarter == 0 || math.Abs(quarter) >= hour) {
-				f.zone(-quarter)
-				return
+				return &offset{-quarter, unc}
 			}
 		}
 	}
+	return nil
 }
 
 // hours are the zones in the order in which they are tried: most containers, and sacct where it is asked for seconds, keep
@@ -72,14 +71,14 @@ var hours = func() []float64 {
 }()
 
 // printed is when the job's processes printed their first and their last stamped line, 0 where none is stamped.
-func (f *Facts) printed() (first, last float64) {
-	for _, t := range f.Obs.Tails {
+func (s *sight) printed(obs *worker.Observations) (first, last float64) {
+	for _, t := range obs.Tails {
 		ats := []worker.At{t.First, t.Last}
 		for _, w := range t.Writers {
 			ats = append(ats, w.At(t.File, w.First), w.At(t.File, w.Last))
 		}
 		for _, at := range ats {
-			if m := f.At(at); at.Stamp.Emitter == line.Container && m.Valid {
+			if m := s.At(at); at.Stamp.Emitter == line.Container && m.Valid {
 				if first == 0 || m.T < first {
 					first = m.T
 				}
@@ -90,13 +89,10 @@ func (f *Facts) printed() (first, last float64) {
 	return first, last
 }
 
-// zone sets how far the accounting's times are from those of the job's processes.
-func (f *Facts) zone(shift float64) { f.clock.records = &offset{shift, 2} }
-
 // accounted is the moment of a time in the accounting, not valid where its zone is not known.
-func (f *Facts) accounted(s line.Stamp) Moment {
-	o := f.clock.records
-	t, dated := f.clock.civil(s)
+func (c *clock) accounted(s line.Stamp) Moment {
+	o := c.records
+	t, dated := c.civil(s)
 	if o == nil || !dated {
 		return Moment{}
 	}

@@ -47,7 +47,7 @@ func TestCasesOfEntriesAreApplied(t *testing.T) {
 		"nobody tells how it ended":  {lines: []line{{"a.log", "signal-shell-terminated"}}, want: read("signal-shell-terminated")},
 		"what has no entry is as it": {lines: []line{{"a.log", ""}}, want: Meaning{}},
 	} {
-		f := &Facts{Obs: &worker.Observations{}, ident: &identity{multiHost: map[string]bool{"a.log": c.mixed}}}
+		f := &Facts{Obs: &worker.Observations{}, sight: sight{ident: &identity{multiHost: map[string]bool{"a.log": c.mixed}}}}
 		off := int64(0)
 		next := func(file string) worker.At {
 			off++

@@ -64,7 +64,7 @@ func (g *grouper) bygone() {
 	}
 	for _, r := range f.byRank {
 		r.Pending = slices.DeleteFunc(r.Pending, over)
-		f.moved(r)
+		r.moved(f.ident)
 	}
 	f.Anonymous = slices.DeleteFunc(f.Anonymous, func(r *Rank) bool {
 		r.Pending = slices.DeleteFunc(r.Pending, over)
@@ -99,15 +99,6 @@ func (f *Facts) nextWait(waits []*Pending, p *Pending) Moment {
 	return Moment{}
 }
 
-// Compared says that the clocks of two lines are one, or were compared by what befell both nodes.
-func (f *Facts) Compared(a, b worker.At) bool {
-	if a.File == b.File {
-		return true
-	}
-	x, y := f.ident.nodeOf(a), f.ident.nodeOf(b)
-	return x != "" && y != "" && (x == y || f.Tied(x) && f.Tied(y))
-}
-
 // longAfter says that a line was written so long after another one that its process cannot have been going down in between.
 func longAfter(a, b worker.At) bool {
 	x, dated := season(stampOf(a))
@@ -116,13 +107,13 @@ func longAfter(a, b worker.At) bool {
 }
 
 // moved forgets on which node a rank was, where its files of several attempts are of several nodes, but for where it waits.
-func (f *Facts) moved(r *Rank) {
+func (r *Rank) moved(ident *identity) {
 	first := ""
 	for _, file := range r.Files {
-		n := f.ident.nodeOf(worker.At{Pos: worker.Pos{File: file}})
+		n := ident.nodeOf(worker.At{Pos: worker.Pos{File: file}})
 		if n != "" && first != "" && n != first {
 			if r.Node, r.NodeBasis = "", ""; len(r.Pending) > 0 {
-				f.placed(r, r.Pending[0].At)
+				r.placed(ident, r.Pending[0].At)
 			}
 			return
 		}
@@ -131,19 +122,10 @@ func (f *Facts) moved(r *Rank) {
 }
 
 // placed puts a rank of which nobody knows the node where a line of it was written.
-func (f *Facts) placed(r *Rank, at worker.At) {
+func (r *Rank) placed(ident *identity, at worker.At) {
 	if r.Node == "" {
-		r.Node, r.NodeBasis = f.ident.nodeOf(at), f.ident.nodeBasis[at.File]
+		r.Node, r.NodeBasis = ident.nodeOf(at), ident.nodeBasis[at.File]
 	}
-}
-
-// isBygone says that a line about a time-out is of an earlier attempt.
-func (f *Facts) isBygone(at worker.At) bool {
-	if !f.bygone.Valid {
-		return false
-	}
-	m := f.At(at)
-	return m.Valid && m.T < f.bygone.T
 }
 
 // season is when in a year a process wrote a line, so that stamps without a year can be compared with others. One that states its zone is

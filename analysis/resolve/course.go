@@ -66,14 +66,14 @@ type courseKey struct {
 	loop  int
 }
 
-// courses collects the training steps of every writer. This is the one place that reads progress lines for their course.
-func (f *Facts) courses() {
+// coursesOf collects the training steps of every writer. This is the one place that reads progress lines for their course.
+func coursesOf(progress []ProgressPoint, world int, obs *worker.Observations) (courses []*Course) {
 	index := map[courseKey]int{}
 	var all whos
 	file := ""
 	bars := map[courseKey]*Course{} // Trainer's longest bar: the dictionaries between its lines belong to it
-	for i := range f.Progress {
-		p := &f.Progress[i]
+	for i := range progress {
+		p := &progress[i]
 		if p.Phase == worker.Evaluation {
 			continue
 		}
@@ -92,24 +92,26 @@ func (f *Facts) courses() {
 		}
 		at, ok := index[k]
 		if !ok {
-			at = len(f.Courses)
+			at = len(courses)
 			index[k] = at
-			f.Courses = append(f.Courses, &Course{File: p.File, Form: p.Form, Rank: p.Rank, Total: p.Total, loop: p.Loop})
+			courses = append(courses, &Course{File: p.File, Form: p.Form, Rank: p.Rank, Total: p.Total, loop: p.Loop})
 		}
-		c := f.Courses[at]
+		c := courses[at]
 		c.Points = append(c.Points, point)
 		if b := bars[bar]; p.Form == "hf-dict" && p.Step != line.Unknown && (b == nil || b.Total < c.Total) {
 			bars[bar] = c
 		}
 	}
-	nameLoops(f.Courses, f.Job.WorldSize)
-	f.badNorms()
-	breaks := f.batchChanges()
-	pauses := f.pauses()
-	for _, c := range f.Courses {
+	nameLoops(courses, world)
+	bad, breaks, pauses := badNorms(obs.Numerics), batchChanges(courses, obs.Numerics), pausesOf(obs.Checkpoints, progress)
+	for _, c := range courses {
+		for i := range c.Points {
+			c.Points[i].BadNorm = bad[c.Points[i].At.Pos]
+		}
 		c.stretches(breaks[c.File])
 		c.gaps(pauses[c.File])
 	}
+	return courses
 }
 
 // nameLoops gives courses that nothing else ties to a rank the one by which their loop calls itself, where only one file has a loop of it: of two,
@@ -150,15 +152,15 @@ func lossOf(text string) Loss {
 const linesOfBatch = 10
 
 // batchChanges are, by file, the places from which on another batch size is printed than before.
-func (f *Facts) batchChanges() map[string][]int64 {
+func batchChanges(courses []*Course, numerics []worker.Numeric) map[string][]int64 {
 	lines := map[string]int{}
-	for _, c := range f.Courses {
+	for _, c := range courses {
 		lines[c.File] += len(c.Points)
 	}
 	out := map[string][]int64{}
 	last := map[string]float64{}
-	for i := range f.Obs.Numerics {
-		n := &f.Obs.Numerics[i]
+	for i := range numerics {
+		n := &numerics[i]
 		if n.Kind != worker.NumericBatch {
 			continue
 		}
@@ -171,14 +173,14 @@ func (f *Facts) batchChanges() map[string][]int64 {
 	return out
 }
 
-// pauses are, by file, the places of lines about saving, loading and evaluating.
-func (f *Facts) pauses() map[string][]int64 {
+// pausesOf are, by file, the places of lines about saving, loading and evaluating.
+func pausesOf(saves []worker.Checkpoint, progress []ProgressPoint) map[string][]int64 {
 	out := map[string][]int64{}
-	for i := range f.Saves {
-		out[f.Saves[i].File] = append(out[f.Saves[i].File], f.Saves[i].Off)
+	for i := range saves {
+		out[saves[i].File] = append(out[saves[i].File], saves[i].Off)
 	}
-	for i := range f.Progress {
-		if p := &f.Progress[i]; p.Phase == worker.Evaluation {
+	for i := range progress {
+		if p := &progress[i]; p.Phase == worker.Evaluation {
 			out[p.File] = append(out[p.File], p.Off)
 		}
 	}
@@ -303,19 +305,15 @@ func (f *Facts) Longest(want func(*Point) bool) *Course {
 	return best
 }
 
-// badNorms marks the step lines that state a gradient or iterations without a number.
-func (f *Facts) badNorms() {
+// badNorms are the step lines that state a gradient or iterations without a number.
+func badNorms(numerics []worker.Numeric) map[worker.Pos]bool {
 	bad := map[worker.Pos]bool{}
-	for i := range f.Obs.Numerics {
-		if n := &f.Obs.Numerics[i]; n.Kind == worker.NumericGradient || n.Kind == worker.NumericNaN {
+	for i := range numerics {
+		if n := &numerics[i]; n.Kind == worker.NumericGradient || n.Kind == worker.NumericNaN {
 			bad[n.Pos] = true
 		}
 	}
-	for _, c := range f.Courses {
-		for i := range c.Points {
-			c.Points[i].BadNorm = bad[c.Points[i].At.Pos]
-		}
-	}
+	return bad
 }
 
 // bad says that a line states numbers that are none.

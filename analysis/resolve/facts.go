@@ -11,7 +11,6 @@ import (
 	"faultline/analysis/aislog"
 	"faultline/analysis/artifact/accounting"
 	"faultline/analysis/artifact/nccl"
-	"faultline/analysis/line"
 	"faultline/analysis/novel"
 	"faultline/analysis/worker"
 	"faultline/incident"
@@ -55,6 +54,8 @@ const NoRank = -1
 
 // Facts is everything that is known about the run, as typed statements.
 type Facts struct {
+	sight
+	reads
 	Job        JobFacts
 	JobZone    *time.Location  // of the job's clocks, as somebody states it; nil where nobody does
 	Daemons    []aislog.Daemon // of the storage, by their own clocks
@@ -77,13 +78,8 @@ type Facts struct {
 	Progress   []ProgressPoint
 	Courses    []*Course // the training steps, writer by writer
 	Saves      []worker.Checkpoint
-	// Ladders, Loaders, Did, Resets and LoaderErrors are what loaders and storage clients print of reads and writes.
-	Ladders              []*Ladder
-	Loaders              []LoaderLine
-	Did                  []Did
-	Resets, LoaderErrors Tally
-	Coverage             Coverage
-	Tails                []worker.Tail
+	Coverage   Coverage
+	Tails      []worker.Tail
 	which
 	Accounting *Accounting // nil where none is at hand, or none of this run
 	// Warnings are what a reader should know about the input: contradictions, and failures that were survived.
@@ -126,10 +122,7 @@ type Facts struct {
 	nodesTyped bool
 
 	bygone Moment // when the last attempt began to wait: what watchdogs report before is of earlier ones
-	byRank map[int]*Rank
-	clock  *clock
-	ident  *identity
-	pace   *pace
+	pace   pace
 }
 
 // LastWords is the last line of a rank, without what stands in front of it: before a moment and, in each file, before an offset if any is given.
@@ -396,39 +389,6 @@ type ProgressPoint struct {
 	*worker.Progress
 	T    Moment
 	Rank int
-}
-
-// Rank looks a global rank up.
-func (f *Facts) Rank(id int) *Rank { return f.byRank[id] }
-
-// At gives the moment of a line.
-func (f *Facts) At(at worker.At) Moment {
-	m := f.clock.at(f.ident.nodeOf(at), stampOf(at))
-	return m
-}
-
-// Owner is the rank whose lines a file holds, and no other's.
-func (f *Facts) Owner(file string) (int, bool) {
-	id, ok := f.ident.fileRank[file]
-	return id, ok
-}
-
-// NodeOf is the node that a line is tied to, or "".
-func (f *Facts) NodeOf(at worker.At) string { return f.ident.nodeOf(at) }
-
-// RankOf is the global rank that a line is tied to, with ok false where nothing proves it.
-func (f *Facts) RankOf(at worker.At) (int, bool) {
-	r, _, ok := f.ident.rankOf(at)
-	return r, ok
-}
-
-// NotBefore is the latest moment that a line without a stamp is known not to precede.
-func (f *Facts) NotBefore(at worker.At) Moment {
-	above := at.Inherited()
-	if above.Kind == line.NoStamp {
-		return Moment{}
-	}
-	return f.clock.at(f.ident.nodeOf(at), above)
 }
 
 // Coverage is what was expected and what was seen.

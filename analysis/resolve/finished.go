@@ -37,14 +37,6 @@ func (f *Facts) Finished() *worker.At {
 	return at
 }
 
-// later says that a line was written after another one: below it in the same file, or by the clock.
-func (f *Facts) later(a, b worker.At) bool {
-	if a.File == b.File {
-		return a.Off > b.Off
-	}
-	return f.At(b).Before(f.At(a))
-}
-
 // Follows says that a failure came after a line: below it in the same file, or by the clock.
 func (f *Facts) Follows(fl *Failure, at worker.At) bool {
 	if fl.At.File == at.File {

@@ -166,10 +166,10 @@ func newTally() Tally {
 }
 
 // add counts a line that stands for so many more.
-func (t *Tally) add(f *Facts, at worker.At, more int) {
+func (t *Tally) add(s *sight, at worker.At, more int) {
 	t.Total += 1 + more
 	t.PerFile[at.File] += 1 + more
-	if id, ok := f.RankOf(at); ok {
+	if id, ok := s.RankOf(at); ok {
 		t.PerRank[id] += 1 + more
 	}
 	if len(t.At) < tallyExamples {
@@ -189,65 +189,80 @@ func (t *Tally) join(o *Tally) {
 	t.At = append(t.At, o.At[:min(len(o.At), tallyExamples-len(t.At))]...)
 }
 
-// io resolves what loaders and storage clients print: ladders with their outcome, and the tallies.
-func (f *Facts) io(obs *worker.Observations) {
-	f.Resets, f.LoaderErrors = newTally(), newTally()
+// reads are what loaders and storage clients print of reads and writes: ladders with their outcome, and the tallies.
+type reads struct {
+	Ladders              []*Ladder
+	Loaders              []LoaderLine
+	Did                  []Did
+	Resets, LoaderErrors Tally
+}
+
+// reading is what reads are resolved by.
+type reading struct {
+	*sight
+	steps    *pace
+	tails    []worker.Tail
+	finished bool // the program says so
+}
+
+func readsOf(by *reading, obs *worker.Observations, warn *notes) reads {
+	out := reads{Resets: newTally(), LoaderErrors: newTally()}
 	for i := range obs.Resets {
 		v := &obs.Resets[i]
-		f.Resets.add(f, v.At, v.More)
-		f.Resets.Words[v.Word] += 1 + v.More
+		out.Resets.add(by.sight, v.At, v.More)
+		out.Resets.Words[v.Word] += 1 + v.More
 	}
 	for i := range obs.Doings {
 		d := &obs.Doings[i]
-		f.Did = append(f.Did, Did{d, f.rankOr(d.At), f.when(d.At)})
+		out.Did = append(out.Did, Did{d, by.rankOr(d.At), by.when(d.At)})
 	}
-	f.paced() // which is asked from several sides below
-	raised := f.raised(obs)
+	raised := by.raised(obs)
 	parts := make([]fileIO, len(obs.IOs))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, list := range obs.IOs {
 		g.Go(func() error {
-			parts[i] = f.ioOf(list, raised)
+			parts[i] = by.file(list, raised)
 			return nil
 		})
 	}
 	_ = g.Wait() // no file fails
 	for i := range parts {
-		f.Ladders = append(f.Ladders, parts[i].ladders...)
-		f.Loaders = append(f.Loaders, parts[i].loaders...)
-		f.LoaderErrors.join(&parts[i].errors)
+		out.Ladders = append(out.Ladders, parts[i].ladders...)
+		out.Loaders = append(out.Loaders, parts[i].loaders...)
+		out.LoaderErrors.join(&parts[i].errors)
 	}
 	for i := range obs.Exceptions {
 		if x := &obs.Exceptions[i]; shortByStopIteration(x) {
-			f.LoaderErrors.add(f, x.At, 0)
+			out.LoaderErrors.add(by.sight, x.At, 0)
 		}
 	}
-	f.idle()
-	for _, t := range f.Tails {
+	markIdle(out.Ladders)
+	for _, t := range by.tails {
 		if t.Dropped > 0 {
-			f.Warnings.add("%s has more lines of one kind than are kept, so counts for it are lower bounds", t.File)
+			warn.add("%s has more lines of one kind than are kept, so counts for it are lower bounds", t.File)
 		}
 	}
+	return out
 }
 
-// ioOf resolves the lines of a file; raised are the exceptions of clients that tell of a store.
-func (f *Facts) ioOf(list []worker.KeptIO, raised map[ioKey][]int64) fileIO {
+// file resolves the lines of a file; raised are the exceptions of clients that tell of a store.
+func (by *reading) file(list []worker.KeptIO, raised map[ioKey][]int64) fileIO {
 	p := fileIO{errors: newTally(), clients: map[ioKey]*client{}, writers: map[writer]*client{}}
 	for i := range list {
 		v := &list[i]
 		l := ioLine{IO: v.IO(), kept: v}
-		l.rank, l.t = f.rankOr(l.At), f.when(l.At)
+		l.rank, l.t = by.rankOr(l.At), by.when(l.At)
 		c := p.client(l.rank, &l.At)
 		switch l.Kind {
 		case worker.IOLoader:
-			p.errors.add(f, l.At, l.More)
+			p.errors.add(by.sight, l.At, l.More)
 			p.loaders = append(p.loaders, LoaderLine{v, l.rank})
 		case worker.IORetry:
 			ladder := climb(c.open, &l)
 			if ladder == nil {
 				ladder = p.newLadder(c, &l)
-				ladder.Idle = f.startsIdle(&l, c.previous)
+				ladder.Idle = by.startsIdle(&l, c.previous)
 				c.open = append(c.open, ladder)
 			}
 			ladder.step(&l)
@@ -260,36 +275,22 @@ func (f *Facts) ioOf(list []worker.KeptIO, raised map[ioKey][]int64) fileIO {
 		c.raised = raised[k]
 	}
 	for _, l := range p.ladders {
-		f.outcome(l)
+		l.WentOn = by.wentOn(l)
+		l.Outcome = l.outcome()
 	}
 	return p
 }
 
 // raised are the offsets of the exceptions that tell of a store, by client.
-func (f *Facts) raised(obs *worker.Observations) map[ioKey][]int64 {
+func (s *sight) raised(obs *worker.Observations) map[ioKey][]int64 {
 	offs := map[ioKey][]int64{}
 	for i := range obs.Exceptions {
 		if x := &obs.Exceptions[i]; ofStore(obs.Known, x) {
-			k := ioKeyOf(f.rankOr(x.At), &x.At)
+			k := ioKeyOf(s.rankOr(x.At), &x.At)
 			offs[k] = append(offs[k], x.Off)
 		}
 	}
 	return offs
-}
-
-func (f *Facts) rankOr(at worker.At) int {
-	if id, ok := f.RankOf(at); ok {
-		return id
-	}
-	return NoRank
-}
-
-// when is a line's moment, or the nearest one above it that it cannot precede.
-func (f *Facts) when(at worker.At) Moment {
-	if m := f.At(at); m.Valid {
-		return m
-	}
-	return f.NotBefore(at)
 }
 
 func (p *fileIO) newLadder(c *client, l *ioLine) *Ladder {
@@ -367,28 +368,28 @@ func (p *fileIO) giveUp(c *client, v *ioLine) {
 }
 
 // startsIdle says that a client's first retry comes after it had been quiet for as long as an idle connection lives.
-func (f *Facts) startsIdle(v *ioLine, previous Moment) bool {
-	if v.Fault != "reset" || v.Attempt > 1 || !f.At(v.At).Valid {
+func (by *reading) startsIdle(v *ioLine, previous Moment) bool {
+	if v.Fault != "reset" || v.Attempt > 1 || !by.At(v.At).Valid {
 		return false
 	}
 	if previous.Valid {
 		return v.t.T-previous.T >= idleAfter
 	}
-	for i := range f.Tails {
-		if t := &f.Tails[i]; t.File == v.File {
-			first := f.At(t.First)
+	for i := range by.tails {
+		if t := &by.tails[i]; t.File == v.File {
+			first := by.At(t.First)
 			return first.Valid && v.t.T-first.T >= idleAfter
 		}
 	}
 	return false
 }
 
-// idle keeps the mark of an idle connection's reset only where all of the criteria hold that worker logs can show: one
+// markIdle keeps the mark of an idle connection's reset only where all of the criteria hold that worker logs can show: one
 // retry, the first; it recovered; quiet before; and no other clients had the same at that moment. That the store's own
 // logs show nothing then is for them to say.
-func (f *Facts) idle() {
+func markIdle(ladders []*Ladder) {
 	some := false
-	for _, l := range f.Ladders {
+	for _, l := range ladders {
 		l.Idle = l.Idle && l.Fault == "reset" && l.T.Valid && l.Lines == 1 && l.Top <= 1 && l.Outcome == Recovered
 		some = some || l.Idle
 	}
@@ -396,7 +397,7 @@ func (f *Facts) idle() {
 		return
 	}
 	var resets []*Ladder
-	for _, l := range f.Ladders {
+	for _, l := range ladders {
 		if l.Fault == "reset" && l.T.Valid {
 			resets = append(resets, l)
 		}
@@ -423,20 +424,18 @@ func (f *Facts) idle() {
 }
 
 // outcome says how a ladder ended.
-func (f *Facts) outcome(l *Ladder) {
-	l.WentOn = f.wentOn(l)
+func (l *Ladder) outcome() string {
 	offs := l.client.raised
 	died := len(offs) > 0 && offs[len(offs)-1] >= l.Last.Off
 	switch {
 	case l.gaveUp, died && !l.WentOn:
-		l.Outcome = Exhausted
+		return Exhausted
 	case l.WentOn:
-		l.Outcome = Recovered
+		return Recovered
 	case l.Limit > 0 && l.Top >= l.Limit || l.left == 0:
-		l.Outcome = Exhausted
-	default:
-		l.Outcome = Open
+		return Exhausted
 	}
+	return Open
 }
 
 // ofStore says that an exception tells of a store that did not deliver.
@@ -447,15 +446,15 @@ func ofStore(known *knowledge.Catalogue, x *worker.Exception) bool {
 
 // wentOn says that the process is shown to have gone on after a ladder: it waits in a collective itself, training made
 // further steps, or the program says that it finished.
-func (f *Facts) wentOn(l *Ladder) bool {
-	if r := f.byRank[l.Rank]; r != nil {
+func (by *reading) wentOn(l *Ladder) bool {
+	if r := by.byRank[l.Rank]; r != nil {
 		for _, p := range r.Pending {
 			if l.Until.Valid && l.Until.Before(p.Start) || p.At.File == l.Last.File && p.At.Off > l.Last.Off && !p.Start.Valid {
 				return true
 			}
 		}
 	}
-	return f.stepsAfter(l.Last.At()) >= goesOn || f.Job.ExitOK != nil
+	return by.steps.stepsAfter(l.Last.At()) >= goesOn || by.finished
 }
 
 // ladderFailures are ladders that reached their last try, after which the process is not shown to have gone on, and of

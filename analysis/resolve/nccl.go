@@ -3,6 +3,7 @@ package resolve
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -101,7 +102,7 @@ func ncclOf(in Input, obs *worker.Observations, runs int, warn *notes) (*NCCL, *
 	if logs = ofOurComms(logs, spoke(obs), warn); len(logs) == 0 {
 		return nil, obs
 	}
-	n := &NCCL{Logs: logs, World: nccl.Join(logs), ranks: map[*nccl.Proc]int{}, hosts: addresses(logs)}
+	n := &NCCL{Logs: logs, World: nccl.Join(logs), hosts: addresses(logs)}
 	n.Standings, n.Divergences = n.World.Standings(), n.World.Divergences()
 	out := *obs
 	for _, l := range logs {
@@ -275,55 +276,39 @@ func addresses(logs []*nccl.Log) map[string]string {
 	return out
 }
 
-// ncclRanks ties the processes to global ranks: a communicator of as many ranks as the job has holds them all, in their order; RCCL says
+// ranksOf ties the processes to global ranks: a communicator of as many ranks as the job has holds them all, in their order; RCCL says
 // the rank itself; and the job's logs may know a process by its host and number.
-func (f *Facts) ncclRanks() {
-	n := f.NCCL
-	if n == nil {
-		return
-	}
-	at := map[int]*nccl.Proc{}
+func (n *NCCL) ranksOf(ident *identity, world int) map[*nccl.Proc]int {
+	ranks, at := map[*nccl.Proc]int{}, map[int]*nccl.Proc{}
 	tie := func(p *nccl.Proc, id int) {
-		if old, seen := n.ranks[p]; seen && old != id {
+		if old, seen := ranks[p]; seen && old != id {
 			id = NoRank
 		}
 		if q, seen := at[id]; id != NoRank && seen && q != p {
-			n.ranks[q] = NoRank // two processes, one rank
+			ranks[q] = NoRank // two processes, one rank
 			id = NoRank
 		}
-		n.ranks[p], at[id] = id, p
+		ranks[p], at[id] = id, p
 	}
 	for _, m := range n.World.Procs {
 		for _, c := range m.Proc.Comms {
 			switch {
 			case c.Global != nccl.Unknown:
 				tie(m.Proc, c.Global)
-			case f.Job.WorldSize > 1 && c.NRanks == f.Job.WorldSize && c.Rank != nccl.Unknown && c.Rank < c.NRanks:
+			case world > 1 && c.NRanks == world && c.Rank != nccl.Unknown && c.Rank < c.NRanks:
 				tie(m.Proc, c.Rank)
 			}
 		}
-		if _, known := n.ranks[m.Proc]; !known {
+		if _, known := ranks[m.Proc]; !known {
 			who := line.NoOne
 			who.Host, who.Pid = m.Proc.Host, m.Proc.Pid
-			if id, _, ok := f.ident.rankOf(worker.At{Pos: worker.Pos{File: m.Log.File}, By: &who}); ok {
+			if id, _, ok := ident.rankOf(worker.At{Pos: worker.Pos{File: m.Log.File}, By: &who}); ok {
 				tie(m.Proc, id)
 			}
 		}
 	}
-	for p, id := range n.ranks {
-		if id == NoRank {
-			delete(n.ranks, p)
-		}
-	}
-	for _, m := range n.World.Procs {
-		if id, ok := n.ranks[m.Proc]; ok {
-			r := f.rank(id, ncclBasis)
-			r.Pids[m.Proc.Pid] = true
-			if r.Node == "" {
-				r.Node, r.NodeBasis = ShortHost(m.Proc.Host), "NCCL's line prefix"
-			}
-		}
-	}
+	maps.DeleteFunc(ranks, func(_ *nccl.Proc, id int) bool { return id == NoRank })
+	return ranks
 }
 
 // RASRank is the global rank of a rank that RAS speaks of: that of a communicator of the whole job, or of a process that is known by its

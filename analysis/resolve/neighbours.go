@@ -28,7 +28,7 @@ func (f *Facts) Neighbours(m Moment) []Neighbour {
 		return began.T <= m.T+m.Unc+began.Unc && began.T >= m.T-m.Unc-beginsAround
 	}
 	if !m.Valid {
-		own := f.accounted(f.Accounting.Jobs[0].Start)
+		own := f.clock.accounted(f.Accounting.Jobs[0].Start)
 		if !own.Valid {
 			return nil
 		}
@@ -44,7 +44,7 @@ func (f *Facts) Neighbours(m Moment) []Neighbour {
 	}
 	var out []Neighbour
 	for _, r := range f.book.Records {
-		began := f.accounted(r.Start)
+		began := f.clock.accounted(r.Start)
 		if r.Step != "" || mine[r.Job] || !began.Valid || !around(began) {
 			continue
 		}

@@ -10,13 +10,14 @@ import (
 
 // pace answers how many steps were reported after a line: by position in its own file, by time in any.
 type pace struct {
+	*sight
 	times []float64          // of the first report of each step, ascending
 	files map[string][]int64 // offsets of the same, by file, ascending
 }
 
 // newPace reads the course of training. Frameworks report one step in several lines: those count once.
-func newPace(f *Facts) *pace {
-	p := &pace{files: map[string][]int64{}}
+func newPace(s *sight, progress []ProgressPoint) pace {
+	p := pace{sight: s, files: map[string][]int64{}}
 	timed := map[int64]bool{}
 	placed := map[int64]bool{} // in the file at hand: they stand in the order of files
 	// Lines without a number of the step are those of one writer: ranks that print the same step side by side are not a course.
@@ -27,8 +28,8 @@ func newPace(f *Facts) *pace {
 	lead := loop{}
 	file := ""
 	var offs []int64 // in it
-	for i := range f.Progress {
-		x := &f.Progress[i]
+	for i := range progress {
+		x := &progress[i]
 		if x.Phase != worker.Training {
 			continue
 		}
@@ -53,7 +54,7 @@ func newPace(f *Facts) *pace {
 			placed[x.Step] = true
 			offs = append(offs, x.Off)
 		}
-		if t := f.when(x.At); t.Valid && (x.Step < 0 || !timed[x.Step]) {
+		if t := s.when(x.At); t.Valid && (x.Step < 0 || !timed[x.Step]) {
 			timed[x.Step] = true
 			p.times = append(p.times, t.T)
 		}
@@ -72,17 +73,18 @@ func newPace(f *Facts) *pace {
 func (f *Facts) GoesOn(at worker.At) bool { return f.stepsAfter(at) > 0 }
 
 // stepsAfter counts the steps that are reported after a line: below it in its own file, or later by the clock anywhere.
-func (f *Facts) stepsAfter(at worker.At) int {
-	f.paced()
-	offs := f.pace.files[at.File]
-	n := len(offs) - sort.Search(len(offs), func(i int) bool { return offs[i] > at.Off })
-	return max(n, f.StepsSince(f.At(at)))
+func (f *Facts) stepsAfter(at worker.At) int { return f.pace.stepsAfter(at) }
+
+func (p *pace) stepsAfter(at worker.At) int {
+	_, below := p.around(at)
+	return max(below, p.since(p.At(at)))
 }
 
 // StepsAround counts the steps that the file of a line reports above and below it.
-func (f *Facts) StepsAround(at worker.At) (above, below int) {
-	f.paced()
-	offs := f.pace.files[at.File]
+func (f *Facts) StepsAround(at worker.At) (above, below int) { return f.pace.around(at) }
+
+func (p *pace) around(at worker.At) (above, below int) {
+	offs := p.files[at.File]
 	i := sort.Search(len(offs), func(i int) bool { return offs[i] > at.Off })
 	return i, len(offs) - i
 }
@@ -91,22 +93,14 @@ func (f *Facts) StepsAround(at worker.At) (above, below int) {
 const clockSlack = 2.0
 
 // StepsSince counts the steps that are first reported after a moment, wherever their lines are stamped.
-func (f *Facts) StepsSince(m Moment) int {
+func (f *Facts) StepsSince(m Moment) int { return f.pace.since(m) }
+
+func (p *pace) since(m Moment) int {
 	if !m.Valid {
 		return 0
 	}
-	f.paced()
-	return len(f.pace.times) - sort.SearchFloat64s(f.pace.times, m.T+m.Unc+clockSlack)
-}
-
-func (f *Facts) paced() {
-	if f.pace == nil {
-		f.pace = newPace(f)
-	}
+	return len(p.times) - sort.SearchFloat64s(p.times, m.T+m.Unc+clockSlack)
 }
 
 // StampedSteps is how many steps are reported with a time.
-func (f *Facts) StampedSteps() int {
-	f.paced()
-	return len(f.pace.times)
-}
+func (f *Facts) StampedSteps() int { return len(f.pace.times) }

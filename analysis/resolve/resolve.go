@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strconv"
@@ -27,7 +28,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 		obs = filter(obs, func(string, int64) bool { return false })
 		warn = append(warn, fmt.Sprintf("these logs were written by a run that started after run %d (counting from 0) failed, so they are not used for it", chosen))
 	}
-	f := &Facts{Known: in.Obs.Known, Obs: obs, JobZone: in.JobZone, Daemons: in.Daemons, Handed: in.Handed, which: which{run, runs}, Warnings: warn, byRank: map[int]*Rank{}, Tails: obs.Tails,
+	f := &Facts{Known: in.Obs.Known, Obs: obs, JobZone: in.JobZone, Daemons: in.Daemons, Handed: in.Handed, which: which{run, runs}, Warnings: warn, Tails: obs.Tails,
 		Mismatches: obs.Mismatches, Desyncs: obs.Desyncs, Barriers: obs.Barriers, Saves: obs.Checkpoints}
 	if in.Accounting != nil {
 		f.controllers, f.book = in.Accounting.Nodes, in.Accounting
@@ -61,31 +62,38 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	for _, n := range nodes {
 		f.nodes[ShortHost(n)] = true
 	}
-	f.ident = newIdentity(obs, in.Sources, nodes, f.Job.WorldSize, f.Job.PerNode)
-	f.clock = &clock{collector: collectorAhead(obs.Tails)}
+	ident := newIdentity(obs, in.Sources, nodes, f.Job.WorldSize, f.Job.PerNode)
+	if f.NCCL != nil {
+		f.NCCL.ranks = f.NCCL.ranksOf(ident, f.Job.WorldSize)
+	}
+	clock := &clock{collector: collectorAhead(obs.Tails)}
 	dates := datesOf(obs)
 	dates.kernels(f.Handed.Kernel)
-	f.clock.year, f.clock.newYear = inferYear(dates)
-	f.YearProven = f.clock.year != 0 || !dates.have(line.MonthDay)
-	f.writers(obs)
-	f.introduced(obs)
-	f.ncclRanks()
+	clock.year, clock.newYear = inferYear(dates)
+	f.YearProven = clock.year != 0 || !dates.have(line.MonthDay)
+	f.sight = newSight(ident, clock, obs, f.NCCL)
 	g := newGrouper(f, obs)
 	g.pendings()
 	g.recorded(dumps)
 	g.analysedThen()
-	f.clock.offsets = calibrate(f.anchors(g, obs))
-	f.clock.zones = mixed(f.clock.offsets)
-	f.calibrateSlurm(obs)
-	f.calibrateAccounting()
+	clock.offsets = calibrate(f.anchors(g.order, obs))
+	clock.zones = mixed(clock.offsets)
+	maps.Copy(clock.offsets, f.slurmClocks(obs))
+	clock.records = f.recordsClock(f.Accounting, obs)
 	g.times()
 	g.bygone()
 	g.members()
-	f.told(obs)
-	f.progress(obs)
-	f.tabledSteps(in.Handed.Numbers)
-	f.started(obs, in.JobName)
-	f.io(obs)
+	f.Signals = f.told(obs, f.bygone)
+	f.Progress = f.progress(obs)
+	if len(f.Progress) == 0 && f.last() {
+		f.Progress, f.Restated = stepsInTables(in.Handed.Numbers)
+	}
+	f.pace = newPace(&f.sight, f.Progress)
+	f.Job.Training, f.Job.Talked = len(f.Progress) > 0, talkedIn(obs)
+	f.Job.Arguments = argumentsOf(obs)
+	f.Job.Name, f.Job.Cluster = nameOf(in.JobName, obs, f.Job.Arguments), mostStated(obs, "cluster")
+	f.Job.StepsLogged, f.Job.StepsToCome = stepsLogged(f.Progress), stepsToCome(obs, f.Job.Arguments)
+	f.reads = readsOf(&reading{sight: &f.sight, steps: &f.pace, tails: f.Tails, finished: f.Job.ExitOK != nil}, obs, &f.Warnings)
 	f.failures(obs)
 	f.retold()
 	f.backAgain()
@@ -93,7 +101,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.upAgain()
 	f.rasThen()
 	f.items()
-	f.courses()
+	f.Courses = coursesOf(f.Progress, f.Job.WorldSize, obs)
 	f.parted()
 	f.adopted()
 	f.recovered()
@@ -106,66 +114,6 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.stood(in.Handed.Stacks)
 	f.finish()
 	return f, nil
-}
-
-// rank gives the rank's record, making it.
-func (f *Facts) rank(id int, basis string) *Rank {
-	r := f.byRank[id]
-	if r == nil {
-		r = &Rank{ID: id, Local: line.Unknown, Basis: basis, Pids: map[int]bool{}}
-		if l, ok := f.ident.rankLocal[id]; ok {
-			r.Local = l
-		}
-		r.Node = f.ident.rankNode[id]
-		r.NodeBasis = f.ident.rankBasis[id]
-		f.byRank[id] = r
-	}
-	return r
-}
-
-// writers makes the ranks that print anything.
-func (f *Facts) writers(obs *worker.Observations) {
-	for _, t := range obs.Tails {
-		if id, ok := f.ident.fileRank[t.File]; ok && t.Lines > 0 {
-			r := f.rank(id, "file name")
-			r.Lines += t.Lines
-			r.seen(t.First, t.Last, "")
-			r.addFile(t.File)
-			continue
-		}
-		for i := range t.Writers {
-			w := &t.Writers[i]
-			first := w.At(t.File, w.First)
-			id, basis, ok := f.ident.rankOf(first)
-			if !ok {
-				continue
-			}
-			r := f.rank(id, basis)
-			r.Lines += w.Lines
-			r.seen(first, w.At(t.File, w.Last), w.LastText)
-			r.addFile(t.File)
-			if w.Who.Pid > 0 {
-				r.Pids[w.Who.Pid] = true
-			}
-		}
-	}
-}
-
-// introduced counts the line by which a process names its own rank, where nothing else it prints does.
-func (f *Facts) introduced(obs *worker.Observations) {
-	for i := range obs.Identities {
-		x := &obs.Identities[i]
-		if x.Global < 0 {
-			continue
-		}
-		r := f.rank(x.Global, "identity line")
-		r.Lines++
-		r.seen(x.At, x.At, "")
-		r.addFile(x.File)
-		if r.Node == "" {
-			r.Node, r.NodeBasis = f.ident.nodeOf(x.At), f.ident.nodeBasis[x.File]
-		}
-	}
 }
 
 func (r *Rank) addFile(name string) {
@@ -197,14 +145,14 @@ func comparePos(a, b *worker.Pos) int {
 }
 
 // anchors are the instants that nodes share. Only states of the machine are used, never plain log lines.
-func (f *Facts) anchors(g *grouper, obs *worker.Observations) []anchor {
+func (s *sight) anchors(groups []*Group, obs *worker.Observations) []anchor {
 	var out []anchor
 	add := func(event string, at worker.At, shift float64) {
-		t, ok := f.clock.civil(stampOf(at))
+		t, ok := s.clock.civil(stampOf(at))
 		if !ok || at.Stamp.Emitter != line.Container {
 			return
 		}
-		out = append(out, anchor{event, f.clockNode(at), t - shift})
+		out = append(out, anchor{event, s.clockNode(at), t - shift})
 	}
 	for i := range obs.Dumps {
 		if !obs.Dumps[i].Local {
@@ -216,7 +164,7 @@ func (f *Facts) anchors(g *grouper, obs *worker.Observations) []anchor {
 			add("dump", obs.Signals[i].At, 0)
 		}
 	}
-	for _, gr := range g.order {
+	for _, gr := range groups {
 		for _, p := range gr.Pending {
 			if p.Work.RanForMS > 0 {
 				add("start "+gr.Key+" "+strconv.FormatInt(p.Work.Seq, 10), p.At, float64(p.Work.RanForMS)/1000)
@@ -227,49 +175,47 @@ func (f *Facts) anchors(g *grouper, obs *worker.Observations) []anchor {
 	return out
 }
 
-// clockNode names the clock of a line: its node, or its file where the node is not known.
-func (f *Facts) clockNode(at worker.At) string {
-	if n := f.ident.nodeOf(at); n != "" {
-		return n
+// told are the lines of watchdogs that tell or are told, and enters at ranks who was told by whom and whose watchdog got stuck. What stands
+// before the last attempt began to wait, if there were several, is of earlier ones.
+func (s *sight) told(obs *worker.Observations, bygone Moment) (all []Told) {
+	earlier := func(at worker.At) bool {
+		m := s.At(at)
+		return bygone.Valid && m.Valid && m.T < bygone.T
 	}
-	return "file " + at.File
-}
-
-// told notes who was told by whom and whose watchdog got stuck.
-func (f *Facts) told(obs *worker.Observations) {
 	for i := range obs.Dumps {
 		d := &obs.Dumps[i]
-		if f.isBygone(d.At) {
+		if earlier(d.At) {
 			continue
 		}
-		if r := f.watched(d.At, d.Group); r != nil && r.dumps(d) && f.bygone.Valid {
-			f.placed(r, d.At)
+		if r := s.watched(d.At, d.Group); r != nil && r.dumps(d) && bygone.Valid {
+			r.placed(s.ident, d.At)
 		}
 	}
 	for i := range obs.Signals {
-		s := &obs.Signals[i]
-		if f.isBygone(s.At) {
+		sig := &obs.Signals[i]
+		if earlier(sig.At) {
 			continue
 		}
-		told := Told{NoRank, s, f.At(s.At)}
-		if r := f.watched(s.At, s.Group); r != nil {
+		told := Told{NoRank, sig, s.At(sig.At)}
+		if r := s.watched(sig.At, sig.Group); r != nil {
 			told.Rank = r.ID
-			r.hears(s)
+			r.hears(sig)
 		}
-		f.Signals = append(f.Signals, told)
+		all = append(all, told)
 	}
+	return all
 }
 
 // watched is the rank whose watchdog writes a line, nil where nothing tells it. In the default group it has its global number.
-func (f *Facts) watched(at worker.At, g worker.GroupRef) *Rank {
-	id, basis, ok := f.ident.rankOf(at)
+func (s *sight) watched(at worker.At, g worker.GroupRef) *Rank {
+	id, basis, ok := s.ident.rankOf(at)
 	if !ok && g.IsDefault() && g.Rank >= 0 {
 		id, basis, ok = g.Rank, "rank in the default group", true
 	}
 	if !ok {
 		return nil
 	}
-	r := f.rank(id, basis)
+	r := s.rank(id, basis)
 	r.seen(at, at, "")
 	return r
 }
@@ -315,28 +261,20 @@ func (r *Rank) hears(s *worker.Signal) {
 // talked is the number of a group's collective before which its connections have proven to work: setting up takes fewer.
 const talked = 32
 
-func (f *Facts) progress(obs *worker.Observations) {
-	f.Progress = slices.Grow(f.Progress, len(obs.Progress))
+func talkedIn(obs *worker.Observations) bool {
+	return slices.ContainsFunc(obs.Signals, func(v worker.Signal) bool { return v.Kind == worker.SignalAsync && v.N >= talked }) ||
+		slices.ContainsFunc(obs.Timeouts, func(t worker.Timeout) bool { return t.Work.Seq >= talked }) ||
+		slices.ContainsFunc(obs.States, func(s worker.State) bool { return s.Work >= talked })
+}
+
+// progress are the lines about steps, with their moments and ranks.
+func (s *sight) progress(obs *worker.Observations) []ProgressPoint {
+	out := make([]ProgressPoint, len(obs.Progress))
 	for i := range obs.Progress {
 		p := &obs.Progress[i]
-		id, _, ok := f.ident.rankOf(p.At)
-		if !ok {
-			id = NoRank
-		}
-		f.Progress = append(f.Progress, ProgressPoint{p, f.At(p.At), id})
+		out[i] = ProgressPoint{p, s.At(p.At), s.rankOr(p.At)}
 	}
-	f.Job.Training = len(f.Progress) > 0
-	for i := range obs.Signals {
-		if v := &obs.Signals[i]; v.Kind == worker.SignalAsync {
-			f.Job.Talked = f.Job.Talked || v.N >= talked
-		}
-	}
-	for i := range obs.Timeouts {
-		f.Job.Talked = f.Job.Talked || obs.Timeouts[i].Work.Seq >= talked
-	}
-	for i := range obs.States {
-		f.Job.Talked = f.Job.Talked || obs.States[i].Work >= talked
-	}
+	return out
 }
 
 // finish orders everything by content and fills what depends on all ranks.

@@ -17,16 +17,9 @@ type Argument struct {
 // maxArguments bounds what is kept of a job; frameworks have some hundred.
 const maxArguments = 1024
 
-// started collects what the run was started with: its name and the arguments that it prints. Of contradicting statements the
-// commonest counts, then the smaller: it is never a matter of which file was read first.
-func (f *Facts) started(obs *worker.Observations, name string) {
-	f.Job.Name, f.Job.Cluster = mostStated(obs, "job_name"), mostStated(obs, "cluster")
-	if anyJob[f.Job.Name] {
-		f.Job.Name = ""
-	}
-	if name != "" {
-		f.Job.Name = name
-	}
+// argumentsOf collects the arguments that the run prints, by name. Of contradicting statements the commonest counts, then the smaller: it is
+// never a matter of which file was read first.
+func argumentsOf(obs *worker.Observations) []Argument {
 	type said struct {
 		at worker.At
 		n  int
@@ -45,6 +38,7 @@ func (f *Facts) started(obs *worker.Observations, name string) {
 			byName[a.Name][a.Value] = &said{a.At, 1}
 		}
 	}
+	var out []Argument
 	for name, values := range byName {
 		best := ""
 		for v, s := range values {
@@ -52,29 +46,32 @@ func (f *Facts) started(obs *worker.Observations, name string) {
 				best = v
 			}
 		}
-		f.Job.Arguments = append(f.Job.Arguments, Argument{name, best, values[best].at})
+		out = append(out, Argument{name, best, values[best].at})
 	}
-	slices.SortFunc(f.Job.Arguments, func(a, b Argument) int { return strings.Compare(a.Name, b.Name) })
-	f.nameByArguments()
+	slices.SortFunc(out, func(a, b Argument) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// stepsLogged is how many steps lines report.
+func stepsLogged(progress []ProgressPoint) int {
 	steps := map[int64]bool{}
-	for _, p := range f.Progress {
+	for _, p := range progress {
 		if p.Step >= 0 {
 			steps[p.Step] = true
 		}
 	}
-	f.Job.StepsLogged = len(steps)
-	f.Job.StepsToCome = f.stepsToCome(obs)
+	return len(steps)
 }
 
 // endsAt are arguments that say how many steps there are to be: transformers, torchtitan, nanoGPT; Megatron-LM; diffusers; Lightning, NeMo.
 var endsAt = map[string]bool{"max_steps": true, "total_steps": true, "train_iters": true, "max_iters": true, "max_train_steps": true, "num_train_steps": true, "num_training_steps": true}
 
 // stepsToCome is how many steps the job is to take in all. A line says what became of the arguments.
-func (f *Facts) stepsToCome(obs *worker.Observations) int64 {
+func stepsToCome(obs *worker.Observations, arguments []Argument) int64 {
 	if n, err := strconv.ParseInt(strings.ReplaceAll(mostStated(obs, "steps"), ",", ""), 10, 64); err == nil {
 		return n
 	}
-	for _, a := range f.Job.Arguments {
+	for _, a := range arguments {
 		name := strings.ReplaceAll(strings.TrimLeft(a.Name[strings.LastIndexByte(a.Name, '.')+1:], "-"), "-", "_")
 		if n, err := strconv.ParseInt(a.Value, 10, 64); err == nil && n > 0 && endsAt[name] {
 			return n
@@ -86,22 +83,26 @@ func (f *Facts) stepsToCome(obs *worker.Observations) int64 {
 // namesRun are arguments that name what is trained, the plainest first: Megatron, NeMo, transformers.
 var namesRun = []string{"wandb_exp_name", "exp_manager.name", "experiment_name", "exp_name", "run_name", "name"}
 
-// nameByArguments takes a job's name from its arguments where SLURM's is not printed.
-func (f *Facts) nameByArguments() {
+// nameOf is the job's name: as the operator states it, as SLURM prints it, or else by the arguments.
+func nameOf(asked string, obs *worker.Observations, arguments []Argument) string {
+	if asked != "" {
+		return asked
+	}
+	if name := mostStated(obs, "job_name"); name != "" && !anyJob[name] {
+		return name
+	}
 	for _, want := range namesRun {
-		if f.Job.Name != "" {
-			return
-		}
-		i, ok := slices.BinarySearchFunc(f.Job.Arguments, want, func(a Argument, name string) int { return strings.Compare(a.Name, name) })
+		i, ok := slices.BinarySearchFunc(arguments, want, func(a Argument, name string) int { return strings.Compare(a.Name, name) })
 		if !ok {
 			continue
 		}
-		switch v := f.Job.Arguments[i].Value; strings.ToLower(v) {
-		case "none", "null", "true", "false", "default":
+		switch v := arguments[i].Value; strings.ToLower(v) {
+		case "", "none", "null", "true", "false", "default":
 		default:
-			f.Job.Name = v
+			return v
 		}
 	}
+	return ""
 }
 
 // anyJob are the names that SLURM gives where nobody chose one: they make no two jobs the same.

@@ -22,10 +22,8 @@ func TestAJobsNameIsTakenFromWhereItIsStated(t *testing.T) {
 		{"the operator's", "mine", "mine", worker.Observations{Facts: []worker.Fact{fact("nightly")}}},
 		{"the commonest", "", "b", worker.Observations{Facts: []worker.Fact{fact("a"), fact("b"), fact("b")}}},
 	} {
-		f := &Facts{}
-		f.started(&tt.obs, tt.asked)
-		if f.Job.Name != tt.want {
-			t.Errorf("%s: %q, not %q", tt.name, f.Job.Name, tt.want)
+		if got := nameOf(tt.asked, &tt.obs, argumentsOf(&tt.obs)); got != tt.want {
+			t.Errorf("%s: %q, not %q", tt.name, got, tt.want)
 		}
 	}
 }
@@ -35,14 +33,11 @@ func TestContradictingArgumentsDoNotDependOnTheOrder(t *testing.T) {
 	for i := range 40 {
 		obs.Arguments = append(obs.Arguments, worker.Argument{At: worker.At{Pos: worker.Pos{File: "f"}}, Name: fmt.Sprint("n", i%5), Value: fmt.Sprint(i % 3)})
 	}
-	f := &Facts{}
-	f.started(&obs, "")
+	want := argumentsOf(&obs)
 	for seed := range uint64(5) {
 		rand.New(rand.NewPCG(seed, 1)).Shuffle(len(obs.Arguments), reflect.Swapper(obs.Arguments))
-		g := &Facts{}
-		g.started(&obs, "")
-		if !reflect.DeepEqual(f.Job.Arguments, g.Job.Arguments) {
-			t.Errorf("%v\n%v", f.Job.Arguments, g.Job.Arguments)
+		if got := argumentsOf(&obs); !reflect.DeepEqual(got, want) {
+			t.Errorf("%v\n%v", got, want)
 		}
 	}
 }

@@ -28,11 +28,9 @@ type Tabled struct {
 	Placed bool
 }
 
-// tabledSteps takes the steps of a run from its tables where no log reports any. What their rows say is restated with the headings.
-func (f *Facts) tabledSteps(all []NumberFile) {
-	if f.Job.Training || f.Run < f.Runs-1 {
-		return
-	}
+// stepsInTables are the steps of a run by its tables, for where no log reports any. What their rows say is restated with the headings.
+func stepsInTables(all []NumberFile) (steps []ProgressPoint, restated map[worker.Pos]string) {
+	restated = map[worker.Pos]string{}
 	for _, x := range slices.SortedFunc(slices.Values(all), func(a, b NumberFile) int { return cmp.Compare(a.File, b.File) }) {
 		rank := NoRank
 		if id, named := trace.RankOf(x.File); named && !x.Table.Ranked {
@@ -44,14 +42,11 @@ func (f *Facts) tabledSteps(all []NumberFile) {
 			if !ok {
 				continue
 			}
-			if f.Restated == nil {
-				f.Restated = map[worker.Pos]string{}
-			}
-			f.Restated[pos] = l.Text
-			f.Progress = append(f.Progress, ProgressPoint{&p, Moment{}, rank})
+			restated[pos] = l.Text
+			steps = append(steps, ProgressPoint{&p, Moment{}, rank})
 		}
 	}
-	f.Job.Training = len(f.Progress) > 0
+	return steps, restated
 }
 
 // tabledOf puts the tables together. A file whose lines state no rank is of the one in its name.

@@ -261,12 +261,6 @@ func collectorAhead(tails []worker.Tail) float64 {
 	return ahead.Seconds()
 }
 
-// Tied says that the container clock of a node was compared with those of others.
-func (f *Facts) Tied(node string) bool {
-	_, ok := f.clock.offsets[clockKey{node, line.Container}]
-	return ok
-}
-
 // mixed says that containers are known to write in different zones.
 func mixed(offsets map[clockKey]offset) bool {
 	for k, o := range offsets {
@@ -347,23 +341,23 @@ const endLag = 30.0
 // some minutes for a last save.
 const endGrace = 600.0
 
-// calibrateSlurm finds the zone of SLURM's own stamps. slurmstepd writes the node's local time while containers often
+// slurmClocks finds the zone of SLURM's own stamps. slurmstepd writes the node's local time while containers often
 // run in UTC, into the same file: an ending that stands right below a stamped line of the job and is a whole number of
 // quarter-hours away from it, give or take seconds, is in another zone.
-func (f *Facts) calibrateSlurm(obs *worker.Observations) {
+func (s *sight) slurmClocks(obs *worker.Observations) map[clockKey]offset {
 	last := map[string]float64{} // file → latest container stamp
 	latest := 0.0                // of all files
 	for _, t := range obs.Tails {
 		for _, at := range []worker.At{t.First, t.Last} {
 			if at.Stamp.Emitter == line.Container {
-				if m := f.At(at); m.Valid && m.T > last[t.File] {
+				if m := s.At(at); m.Valid && m.T > last[t.File] {
 					last[t.File] = m.T
 				}
 			}
 		}
 		for i := range t.Writers {
 			if w := &t.Writers[i]; w.Last.Stamp.Emitter == line.Container {
-				if m := f.At(w.At(t.File, w.Last)); m.Valid && m.T > last[t.File] {
+				if m := s.At(w.At(t.File, w.Last)); m.Valid && m.T > last[t.File] {
 					last[t.File] = m.T
 				}
 			}
@@ -372,10 +366,11 @@ func (f *Facts) calibrateSlurm(obs *worker.Observations) {
 	for _, t := range last {
 		latest = max(latest, t)
 	}
+	out := map[clockKey]offset{}
 	for _, e := range obs.Ends {
-		k := clockKey{f.ident.nodeOf(e.At), line.Slurm}
-		t, ok := f.clock.civil(e.Stamp)
-		if _, done := f.clock.offsets[k]; !ok || done || latest == 0 {
+		k := clockKey{s.ident.nodeOf(e.At), line.Slurm}
+		t, ok := s.clock.civil(e.Stamp)
+		if _, done := out[k]; !ok || done || latest == 0 {
 			continue
 		}
 		for _, ref := range []float64{last[e.File], latest} {
@@ -390,9 +385,10 @@ func (f *Facts) calibrateSlurm(obs *worker.Observations) {
 				continue
 			}
 			if ref != 0 && math.Abs(quarter) <= 14*3600 && math.Abs(delta-quarter) <= endLag {
-				f.clock.offsets[k] = offset{-quarter, endLag}
+				out[k] = offset{-quarter, endLag}
 				break
 			}
 		}
 	}
+	return out
 }

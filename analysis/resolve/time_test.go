@@ -282,7 +282,7 @@ func TestRuns(t *testing.T) {
 }
 
 func TestAClockIsTiedByAnAnchorOnly(t *testing.T) {
-	f := &Facts{clock: &clock{offsets: calibrate([]anchor{{"dump", "a", 1000}, {"dump", "b", 1002}})}}
+	f := &sight{clock: &clock{offsets: calibrate([]anchor{{"dump", "a", 1000}, {"dump", "b", 1002}})}}
 	if !f.Tied("a") || !f.Tied("b") || f.Tied("c") {
 		t.Errorf("%v", f.clock.offsets)
 	}

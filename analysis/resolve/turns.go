@@ -37,7 +37,7 @@ func (f *Facts) Turns(c *Course) (turns []Turn) {
 		}
 	}
 	warm := c.Points[min(warmLines, len(c.Points)-1)].At.Off
-	batches := f.batchChanges()[c.File]
+	batches := batchChanges(f.Courses, f.Obs.Numerics)[c.File]
 	batch := 0.0
 	for i := range f.Obs.Numerics {
 		n := &f.Obs.Numerics[i]
