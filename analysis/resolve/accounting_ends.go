@@ -244,22 +244,22 @@ func (a *Accounting) Cancelled() (by, known bool) {
 	return by, true
 }
 
-// strangers warns of nodes that write in the logs and that the accounting does not know.
-func (f *Facts) strangers() {
-	if f.Accounting == nil || len(f.Accounting.Nodes) == 0 {
+// strangers warns of nodes that are seen in the logs and that the accounting does not know.
+func (a *Accounting) strangers(seen []string, warn *notes) {
+	if a == nil || len(a.Nodes) == 0 {
 		return
 	}
 	ours := map[string]bool{}
-	for _, n := range f.Accounting.Nodes {
+	for _, n := range a.Nodes {
 		ours[ShortHost(n)] = true
 	}
 	var others []string
-	for _, n := range f.Coverage.NodesSeen {
+	for _, n := range seen {
 		if !ours[n] {
 			others = append(others, n)
 		}
 	}
 	if len(others) > 0 {
-		f.Warnings.add("the logs contain lines from %s, which the accounting doesn't list among the job's nodes", strings.Join(others, ", "))
+		warn.add("the logs contain lines from %s, which the accounting doesn't list among the job's nodes", strings.Join(others, ", "))
 	}
 }

@@ -3,10 +3,12 @@ package resolve
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 
 	"faultline/analysis/filename"
+	"faultline/analysis/worker"
 	"faultline/incident"
 )
 
@@ -14,10 +16,8 @@ import (
 // stop and still have seen it.
 const earlySlack = 1.0
 
-// coverage holds what was seen against what was expected, and finds files that end before their peers.
-func (f *Facts) coverage(in Input) {
-	c := &f.Coverage
-	c.CutRanks = map[int]bool{}
+// coverageOf holds what was seen against what was expected, and finds files that end before their peers.
+func coverageOf(f *Facts, in Input) (c Coverage) {
 	c.ofNodes(f, in)
 	own := map[int]bool{} // ranks with a file of their own
 	for _, t := range f.Tails {
@@ -31,15 +31,16 @@ func (f *Facts) coverage(in Input) {
 		names = append(names, s.Name)
 	}
 	c.FilesMissing = filename.Gaps(names)
-	f.pair(names)
+	c.paired = paired(f.Tails, names)
 	if len(c.FilesMissing) == 0 && 2*len(own) > c.RanksExpected {
 		// Most ranks have a file of their own; the series does not show its end, but the world size does.
 		for _, id := range c.RanksMissing {
 			c.FilesMissing = append(c.FilesMissing, fmt.Sprintf("the log for rank %d", id))
 		}
 	}
-	f.cut()
+	c.cut(f)
 	c.Partial = len(c.NodesMissing) > 0 || len(c.FilesMissing) > 0 || len(c.Cut) > 0
+	return c
 }
 
 // ofNodes finds the nodes that are seen, and which of those expected are not.
@@ -124,22 +125,23 @@ func (c *Coverage) Whole() bool {
 	return !c.Partial && (ranks || nodes && len(c.RanksMissing) == 0)
 }
 
-// pair finds empty files beside which another of the same node, task or rank holds lines: a job that prints to one of its two
+// paired finds empty files beside which another of the same node, task or rank holds lines: a job that prints to one of its two
 // streams leaves the other's file empty.
-func (f *Facts) pair(names []string) {
+func paired(tails []worker.Tail, names []string) map[string]bool {
 	parsed := filename.Parse(names)
 	holds := map[filename.Name]bool{}
-	for _, t := range f.Tails {
+	for _, t := range tails {
 		if n, ok := parsed[t.File]; ok && t.Bytes > 0 {
 			holds[n] = true
 		}
 	}
-	f.Coverage.paired = map[string]bool{}
-	for _, t := range f.Tails {
+	out := map[string]bool{}
+	for _, t := range tails {
 		if n, ok := parsed[t.File]; ok && t.Bytes == 0 && holds[n] {
-			f.Coverage.paired[t.File] = true
+			out[t.File] = true
 		}
 	}
+	return out
 }
 
 // Paired says that a file is empty, and another of the same node, task or rank is not.
@@ -150,9 +152,7 @@ func (f *Facts) firstReport() Moment {
 	var m Moment
 	for _, g := range f.Groups {
 		for _, p := range g.Pending {
-			if p.Report.Valid && (!m.Valid || p.Report.T < m.T) {
-				m = p.Report
-			}
+			m = m.Earliest(p.Report)
 		}
 	}
 	return m
@@ -184,7 +184,7 @@ func (f *Facts) incidentFiles() map[string]bool {
 
 // cut finds files whose end is not the job's end. A file that stops with a complete line may belong to processes that
 // had nothing to say; a file that stops inside a line, in a hole or before it began was cut.
-func (f *Facts) cut() {
+func (c *Coverage) cut(f *Facts) {
 	report := f.firstReport()
 	hangs := false
 	for _, g := range f.Groups {
@@ -205,7 +205,7 @@ func (f *Facts) cut() {
 		switch {
 		case t.ReadError != "":
 			how, note = "unreadable", t.ReadError
-		case f.Paired(t.File): // as it should be
+		case c.paired[t.File]: // as it should be
 		case t.Bytes == 0:
 			how = "empty"
 		case len(t.Holes) > 0:
@@ -219,7 +219,7 @@ func (f *Facts) cut() {
 			how = "no-final-newline"
 		}
 		if how != "" {
-			f.Coverage.Cut = append(f.Coverage.Cut, incident.CutFile{File: t.File, How: how, Note: note})
+			c.Cut = append(c.Cut, incident.CutFile{File: t.File, How: how, Note: note})
 		}
 		loses := how == "unreadable" || how == "truncated-early" || how == "hole"
 		for _, r := range writers[t.File] {
@@ -232,9 +232,6 @@ func (f *Facts) cut() {
 			}
 		}
 	}
-	for id := range cutRank {
-		if !lives[id] {
-			f.Coverage.CutRanks[id] = true
-		}
-	}
+	maps.DeleteFunc(cutRank, func(id int, _ bool) bool { return lives[id] })
+	c.CutRanks = cutRank
 }

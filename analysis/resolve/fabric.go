@@ -159,9 +159,10 @@ type fabricKey struct {
 	guid         string
 }
 
-func (f *Facts) fabric() {
+// fabricOf joins what tools say of the network to the nodes of the job.
+func fabricOf(f *Facts) *Fabric {
 	if len(f.Handed.Fabric) == 0 {
-		return
+		return nil
 	}
 	b := fabricBuilder{f: f, out: &Fabric{}, node: map[string]joined{}, strange: map[string]bool{}}
 	for i := range f.Handed.Fabric {
@@ -174,7 +175,7 @@ func (f *Facts) fabric() {
 	b.counters()
 	b.out.Strange = slices.Sorted(maps.Keys(b.strange))
 	b.faults()
-	f.Fabric = b.out
+	return b.out
 }
 
 type joined struct {

@@ -34,17 +34,17 @@ type Naming struct {
 const mostNamings = 4096
 
 // named finds what lines name, and resolves it: for every entry here and nowhere else.
-func (f *Facts) named() {
+func (f *Facts) named() (all []*Naming) {
 	seen := map[string]bool{}
 	add := func(at *worker.At, id knowledge.ID, text string) {
 		s, ok := f.Known.Lookup(id)
-		if !ok || len(f.Named) >= mostNamings || !slices.ContainsFunc(s.Names, func(n knowledge.Name) bool { return tells(&s, n.Whose) }) {
+		if !ok || len(all) >= mostNamings || !slices.ContainsFunc(s.Names, func(n knowledge.Name) bool { return tells(&s, n.Whose) }) {
 			return
 		}
 		if n := f.naming(&s, at, text); n != nil {
 			if k := fmt.Sprint(n.Whose, "\x00", n.Sign, "\x00", n.Name, "\x00", n.By, "\x00", n.On, "\x00", at.File); !seen[k] {
 				seen[k] = true
-				f.Named = append(f.Named, n)
+				all = append(all, n)
 			}
 		}
 	}
@@ -65,12 +65,15 @@ func (f *Facts) named() {
 			add(&x.Told[j].At, x.Told[j].ID, x.Told[j].Text)
 		}
 	}
-	f.firstOut()
-	slices.SortStableFunc(f.Named, func(a, b *Naming) int { return comparePos(&a.At.Pos, &b.At.Pos) })
+	if n := f.firstOut(); n != nil {
+		all = append(all, n)
+	}
+	slices.SortStableFunc(all, func(a, b *Naming) int { return comparePos(&a.At.Pos, &b.At.Pos) })
+	return all
 }
 
-// firstOut are the tasks that srun reports first, where it says of all others that it ended them.
-func (f *Facts) firstOut() {
+// firstOut are the tasks that srun reports first, where it says of all others that it ended them; nil where it does not.
+func (f *Facts) firstOut() *Naming {
 	var first []*Failure
 	rest := false
 	for _, fl := range f.Failures {
@@ -83,12 +86,12 @@ func (f *Facts) firstOut() {
 		}
 	}
 	if !rest || len(first) != 1 {
-		return
+		return nil
 	}
 	fl := first[0]
 	n := &Naming{Whose: knowledge.FirstOut, Name: taskWords(fl.Tasks), By: NoRank, At: fl.At, Text: fl.Text}
-	f.place(n, &whom{kind: knowledge.AsTask, numbers: fl.Tasks, hosts: nonEmpty(fl.Node)})
-	f.Named = append(f.Named, n)
+	n.leadsTo(f.place(n, &whom{kind: knowledge.AsTask, numbers: fl.Tasks, hosts: nonEmpty(fl.Node)}))
+	return n
 }
 
 // whom is what one line says of whom it names.
@@ -111,7 +114,7 @@ func (f *Facts) naming(s *knowledge.Signature, at *worker.At, text string) *Nami
 	if n.Name = cmp.Or(w.words(), w.thing); n.Name == "" {
 		return nil
 	}
-	if f.place(n, w); w.words() == "" {
+	if n.leadsTo(f.place(n, w)); w.words() == "" {
 		n.Thing, n.Why = true, w.thing+" writes no log of its own"
 	}
 	if len(n.Ranks) == 1 && n.Ranks[0] == n.By {
@@ -174,7 +177,7 @@ func (f *Facts) own(fl *Failure, text string) {
 	if words == "" {
 		return
 	}
-	if f.place(n, w) {
+	if n.leadsTo(f.place(n, w)) {
 		fl.belongs(f, n, accused)
 		return
 	}
@@ -239,122 +242,130 @@ func (w *whom) words() string {
 	return counted(nouns[w.kind], w.numbers)
 }
 
-// place resolves a name to ranks and nodes, or says why it cannot; false where it leads to neither.
-func (f *Facts) place(n *Naming, w *whom) bool {
-	for _, h := range w.hosts {
-		if node, why := f.nodeNamed(h); node != "" {
-			n.Nodes = appendUnique(n.Nodes, node)
-		} else {
-			n.Why = why
-		}
-	}
-	switch w.kind {
-	case knowledge.AsRank:
-		f.ranked(n, w.numbers, "")
-	case knowledge.AsMPIRank:
-		if launchersReport(f.Obs) {
-			n.Why = "mpirun started launchers and counts those"
-			break
-		}
-		f.ranked(n, w.numbers, "no line maps MPI ranks to the job's ranks")
-	case knowledge.AsGroupRank:
-		f.member(n, w)
-	case knowledge.AsProcessIndex:
-		f.ranked(n, w.numbers, "no line maps the coordinator's processes to the job's ranks")
-	case knowledge.AsTask:
-		f.task(n, w.numbers)
-	case knowledge.AsPID:
-		f.process(n, w.numbers)
-	case knowledge.AsNodeIndex:
-		n.Why = "there is no ordered list of the job's nodes"
-	default:
-		if len(n.Nodes) > 0 {
-			n.Why = "it names a node but no rank"
-		}
-	}
-	for _, id := range n.Ranks {
-		if r := f.byRank[id]; r != nil {
-			n.Files = appendUnique(n.Files, r.Files...)
-			if r.Node != "" {
-				n.Nodes = appendUnique(n.Nodes, r.Node)
-			}
-		} else if node := f.ident.rankNode[id]; node != "" {
-			n.Nodes = appendUnique(n.Nodes, node)
-		}
-	}
-	if len(n.Ranks) == 0 {
-		for file, node := range f.ident.fileNode {
-			if slices.Contains(n.Nodes, node) {
-				n.Files = appendUnique(n.Files, file)
-			}
-		}
-	}
-	slices.Sort(n.Nodes)
-	slices.Sort(n.Files)
-	return len(n.Ranks)+len(n.Nodes) > 0
+// placed is where a name leads: to ranks, nodes and files, and why not where it leads to no rank.
+type placed struct {
+	ranks []int
+	nodes []string
+	files []string
+	why   string
 }
 
-// ranked takes numbers for global ranks. Without a reason to doubt it any number of the world is one; with one, only where the job's
+// leadsTo takes what a name was resolved to, and tells whether that is anybody.
+func (n *Naming) leadsTo(p placed) bool {
+	n.Ranks, n.Nodes, n.Files, n.Why = p.ranks, p.nodes, p.files, p.why
+	return len(p.ranks)+len(p.nodes) > 0
+}
+
+// place resolves the name in a line to ranks and nodes, or says why it cannot.
+func (f *Facts) place(n *Naming, w *whom) (p placed) {
+	for _, h := range w.hosts {
+		if node, why := f.nodeNamed(h); node != "" {
+			p.nodes = appendUnique(p.nodes, node)
+		} else {
+			p.why = why
+		}
+	}
+	if w.kind == knowledge.AsTask {
+		for _, t := range w.numbers {
+			p.nodes = appendUnique(p.nodes, nonEmpty(f.ident.taskNode[t])...)
+		}
+	}
+	ranks, why, ok := f.ranksOf(n, w, p.nodes)
+	if p.ranks = ranks; !ok || w.kind == knowledge.AsPID {
+		p.why = why
+	}
+	for _, id := range p.ranks {
+		if r := f.byRank[id]; r != nil {
+			p.files = appendUnique(p.files, r.Files...)
+			p.nodes = appendUnique(p.nodes, nonEmpty(r.Node)...)
+		} else {
+			p.nodes = appendUnique(p.nodes, nonEmpty(f.ident.rankNode[id])...)
+		}
+	}
+	if len(p.ranks) == 0 {
+		for file, node := range f.ident.fileNode {
+			if slices.Contains(p.nodes, node) {
+				p.files = appendUnique(p.files, file)
+			}
+		}
+	}
+	slices.Sort(p.nodes)
+	slices.Sort(p.files)
+	return p
+}
+
+// ranksOf are the global ranks that a line's numbers stand for; ok is false where there is a reason that they stand for none. The nodes are those
+// that it names beside them.
+func (f *Facts) ranksOf(n *Naming, w *whom, nodes []string) (ranks []int, why string, ok bool) {
+	switch w.kind {
+	case knowledge.AsRank:
+		return f.globalRanks(w.numbers, "")
+	case knowledge.AsMPIRank:
+		if launchersReport(f.Obs) {
+			return nil, "mpirun started launchers and counts those", false
+		}
+		return f.globalRanks(w.numbers, "no line maps MPI ranks to the job's ranks")
+	case knowledge.AsGroupRank:
+		return f.member(w)
+	case knowledge.AsProcessIndex:
+		return f.globalRanks(w.numbers, "no line maps the coordinator's processes to the job's ranks")
+	case knowledge.AsTask:
+		if !f.taskIsRank() {
+			return nil, "no table maps tasks to ranks", false
+		}
+		return f.globalRanks(w.numbers, "")
+	case knowledge.AsPID:
+		on := n.On
+		if len(nodes) == 1 {
+			on = nodes[0]
+		}
+		return f.process(w.numbers, on, n.At.File)
+	case knowledge.AsNodeIndex:
+		return nil, "there is no ordered list of the job's nodes", false
+	}
+	return nil, "it names a node but no rank", len(nodes) == 0
+}
+
+// globalRanks takes numbers for global ranks. Without a reason to doubt it any number of the world is one; with one, only where the job's
 // size, or a line of that rank, shows that its processes are counted so.
-func (f *Facts) ranked(n *Naming, numbers []int, doubt string) {
+func (f *Facts) globalRanks(numbers []int, doubt string) (ranks []int, why string, ok bool) {
 	for _, id := range numbers {
 		switch {
 		case f.Job.WorldSize > 0 && id >= f.Job.WorldSize:
-			n.Ranks, n.Why = nil, fmt.Sprintf("the job has only %d ranks", f.Job.WorldSize)
-			return
+			return nil, fmt.Sprintf("the job has only %d ranks", f.Job.WorldSize), false
 		case doubt != "" && f.byRank[id] == nil && f.Job.WorldSize == 0:
-			n.Ranks, n.Why = nil, doubt
-			return
+			return nil, doubt, false
 		}
-		n.Ranks = append(n.Ranks, id)
 	}
+	return slices.Clone(numbers), "", true
 }
 
 // member turns ranks of a process group into global ones, by the members that something lists.
-func (f *Facts) member(n *Naming, w *whom) {
+func (f *Facts) member(w *whom) (ranks []int, why string, ok bool) {
 	if w.size > 0 && w.size == f.Job.WorldSize {
-		f.ranked(n, w.numbers, "")
-		return
+		return f.globalRanks(w.numbers, "")
 	}
 	i := slices.IndexFunc(f.Groups, func(g *Group) bool {
 		return w.group != "" && (g.GUID == w.group || g.Desc == w.group || g.Key == w.group)
 	})
 	if i < 0 || !f.Groups[i].Complete() {
-		n.Why = "its number is a group rank, and no line lists the group's members"
-		return
+		return nil, "its number is a group rank, and no line lists the group's members", false
 	}
 	for _, m := range w.numbers {
 		if m < len(f.Groups[i].Members) {
-			n.Ranks = append(n.Ranks, f.Groups[i].Members[m])
+			ranks = append(ranks, f.Groups[i].Members[m])
 		}
 	}
+	return ranks, "", true
 }
 
-// task turns tasks of SLURM or Flux into ranks where one task is one rank, and into nodes where lines name those.
-func (f *Facts) task(n *Naming, tasks []int) {
-	for _, t := range tasks {
-		if node := f.ident.taskNode[t]; node != "" {
-			n.Nodes = appendUnique(n.Nodes, node)
-		}
-	}
-	if f.taskIsRank() {
-		f.ranked(n, tasks, "")
-		return
-	}
-	n.Why = "no table maps tasks to ranks"
-}
-
-// process finds the rank of a process by its number, on the node that stands beside it or on the writer's.
-func (f *Facts) process(n *Naming, pids []int) {
-	n.Why = "no line maps this process ID to a rank"
-	on := n.On
-	if len(n.Nodes) == 1 {
-		on = n.Nodes[0]
-	}
+// process finds the ranks of processes by their numbers, on the node that stands beside them or on the writer's, or as the writer's file
+// counts them.
+func (f *Facts) process(pids []int, on, file string) (ranks []int, why string, ok bool) {
 	for _, pid := range pids {
 		id, ok := f.ident.pid[fileInt{"host:" + on, pid}]
 		if !ok || on == "" {
-			id, ok = f.ident.pid[fileInt{n.At.File, pid}]
+			id, ok = f.ident.pid[fileInt{file, pid}]
 		}
 		for _, r := range f.Ranks {
 			if !ok && on != "" && r.Node == on && r.Pids[pid] {
@@ -362,9 +373,13 @@ func (f *Facts) process(n *Naming, pids []int) {
 			}
 		}
 		if ok && id >= 0 {
-			n.Ranks, n.Why = append(n.Ranks, id), ""
+			ranks = append(ranks, id)
 		}
 	}
+	if len(ranks) == 0 {
+		return nil, "no line maps this process ID to a rank", false
+	}
+	return ranks, "", true
 }
 
 // nodeNamed is the node that a host name or an address is of.

@@ -107,12 +107,14 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.recovered()
 	f.survived()
 	f.Job.Least, f.Job.LeastFrom = f.least()
-	f.coverage(in)
-	f.fabric()
-	f.strangers()
-	f.named()
-	f.stood(in.Handed.Stacks)
-	f.finish()
+	f.Coverage = coverageOf(f, in)
+	f.Fabric = fabricOf(f)
+	f.Accounting.strangers(f.Coverage.NodesSeen, &f.Warnings)
+	f.Named = f.named()
+	f.Stood, f.Listed = stoodOf(f, in.Handed.Stacks, &f.Warnings)
+	slices.SortStableFunc(f.Anonymous, func(a, b *Rank) int { return strings.Compare(a.Label, b.Label) })
+	f.Ranks = f.ranked()
+	f.Job.Start, f.Job.End = f.span(f.Tails, f.Ends)
 	return f, nil
 }
 
@@ -277,37 +279,29 @@ func (s *sight) progress(obs *worker.Observations) []ProgressPoint {
 	return out
 }
 
-// finish orders everything by content and fills what depends on all ranks.
-func (f *Facts) finish() {
-	for _, r := range f.byRank {
-		f.Ranks = append(f.Ranks, r)
-		r.Last = f.At(r.LastAt)
-		if !r.Last.Valid {
-			r.Last = f.NotBefore(r.LastAt)
-		}
+// ranked are the ranks by their number, with the moments of their last lines.
+func (s *sight) ranked() []*Rank {
+	ranks := slices.SortedFunc(maps.Values(s.byRank), func(a, b *Rank) int { return a.ID - b.ID })
+	for _, r := range ranks {
+		r.Last = s.when(r.LastAt)
 	}
-	sort.Slice(f.Ranks, func(i, j int) bool { return f.Ranks[i].ID < f.Ranks[j].ID })
-	sort.SliceStable(f.Anonymous, func(i, j int) bool { return f.Anonymous[i].Label < f.Anonymous[j].Label })
-	for _, e := range f.Ends {
-		if e.T.Valid && !f.Job.End.Valid {
-			f.Job.End = e.T // the only clock there may be; replaced below where the job's own lines are stamped
-		}
-	}
-	stamped := false
-	for _, t := range f.Tails {
+	return ranks
+}
+
+// span is when the job's own lines begin and end; where none is stamped, the scheduler's end is the only clock there may be.
+func (s *sight) span(tails []worker.Tail, ends []*End) (start, end Moment) {
+	for _, t := range tails {
 		for _, at := range []worker.At{t.First, t.Last} {
-			m := f.At(at)
-			if !m.Valid {
-				continue
-			}
-			if !f.Job.Start.Valid || m.T < f.Job.Start.T {
-				f.Job.Start = m
-			}
-			if !stamped || m.T > f.Job.End.T {
-				f.Job.End, stamped = m, true
+			m := s.At(at)
+			if start = start.Earliest(m); m.Valid && (!end.Valid || m.T > end.T) {
+				end = m
 			}
 		}
 	}
+	if i := slices.IndexFunc(ends, func(e *End) bool { return e.T.Valid }); i >= 0 && !end.Valid {
+		end = ends[i].T
+	}
+	return start, end
 }
 
 // Describe names a process for people.

@@ -80,11 +80,11 @@ func (s *Stood) Describe() string {
 	return b.String()
 }
 
-// stood ties the stacks to ranks and nodes. A rank is tied by what a header above the stack says, by labels in front of its lines, by
+// stoodOf ties the stacks to ranks and nodes. A rank is tied by what a header above the stack says, by labels in front of its lines, by
 // the name of a file that holds no other trainer, by its pid where the logs tie that to a rank, or by its local rank on a known node.
-func (f *Facts) stood(files []StackFile) {
+func stoodOf(f *Facts, files []StackFile, warn *notes) ([]*Stood, []*ListedState) {
 	if len(files) == 0 {
-		return
+		return nil, nil
 	}
 	names := make([]string, len(files))
 	for i := range files {
@@ -120,14 +120,13 @@ func (f *Facts) stood(files []StackFile) {
 			listed = append(listed, &ListedState{State: s, File: file.Name, Node: j.host(file.Name, s.Host, s.At)})
 		}
 		if n := file.Stacks.Left; n > 0 {
-			f.Warnings.add("%s contains stacks of too many processes: %d left out", file.Name, n)
+			warn.add("%s contains stacks of too many processes: %d left out", file.Name, n)
 		}
 	}
 	all = once(all)
-	f.options(all)
-	f.claims(all)
-	f.Stood = latest(all)
-	f.overlay(kernel, listed)
+	options(all)
+	claims(all, warn)
+	return overlay(latest(all), kernel, listed), listed
 }
 
 // stackJoin ties stacks to ranks and nodes.
@@ -268,7 +267,7 @@ func (j *stackJoin) rank(s *Stood, alone bool) {
 }
 
 // options reads "--rank N" of commands as the rank where every trainer has one, and each another.
-func (f *Facts) options(all []*Stood) {
+func options(all []*Stood) {
 	seen := map[int]int{}
 	for _, s := range all {
 		if s.Kind != stacks.Trainer {
@@ -293,7 +292,7 @@ func (f *Facts) options(all []*Stood) {
 }
 
 // claims takes ranks back that two processes claim: then one of the headers or names is not what it seems.
-func (f *Facts) claims(all []*Stood) {
+func claims(all []*Stood, warn *notes) {
 	pids := map[int]int{}
 	twice := map[int]bool{}
 	for _, s := range all {
@@ -311,7 +310,7 @@ func (f *Facts) claims(all []*Stood) {
 		}
 	}
 	if len(twice) > 0 {
-		f.Warnings.add("the stacks of %s claim the same rank as another process's, so they are assigned to no rank", countOf(len(twice), "rank"))
+		warn.add("the stacks of %s claim the same rank as another process's, so they are assigned to no rank", countOf(len(twice), "rank"))
 	}
 }
 
@@ -392,13 +391,13 @@ func latest(all []*Stood) []*Stood {
 
 // overlay adds what the kernel and lists of processes say of the same processes. A process of which nothing else is known stands by
 // itself.
-func (f *Facts) overlay(kernel []*Stood, listed []*ListedState) {
+func overlay(stood, kernel []*Stood, listed []*ListedState) []*Stood {
 	type key struct {
 		node string
 		pid  int
 	}
 	by := map[key][]*Stood{}
-	for _, s := range f.Stood {
+	for _, s := range stood {
 		if s.PID > 0 {
 			by[key{s.Node, s.PID}] = append(by[key{s.Node, s.PID}], s)
 			if s.Node != "" {
@@ -421,12 +420,12 @@ func (f *Facts) overlay(kernel []*Stood, listed []*ListedState) {
 			s.Kernel = &KernelStack{k.Stack, k.File}
 			continue
 		}
-		f.Stood = append(f.Stood, k)
+		stood = append(stood, k)
 	}
 	for _, l := range listed {
 		if s := find(l.Node, l.PID); s != nil {
 			s.State = l
 		}
 	}
-	f.Listed = listed
+	return stood
 }
