@@ -16,44 +16,39 @@ func CellAt(c accounting.Cell, s line.Stamp) worker.At {
 	return worker.At{Pos: worker.Pos{File: c.File, Line: c.Line, Off: c.Off, Len: c.Len}, Stamp: s}
 }
 
-// records adds what the accounting says to the endings and failures that the logs tell of. The steps decide, not the job: an
-// out-of-memory kill makes a job that failed, of which only the step knows why.
-func (f *Facts) records(nodes []*accounting.Node) {
-	a := f.Accounting
+// ends are the endings of which the accounting tells, beside those of the logs.
+func (a *Accounting) ends(c *clock, nodes []*accounting.Node) (all []*End) {
 	if a == nil {
-		return
+		return nil
 	}
 	for _, j := range slices.Concat(a.Jobs, a.Steps) {
-		f.recordEnd(j)
+		all = append(all, recordedEnds(j, c.accounted(j.End))...)
 	}
-	f.rebooted(nodes)
-	for _, s := range slices.Concat(a.Steps, a.Jobs) {
-		f.recordFailure(s)
-	}
+	return append(all, a.rebooted(c, nodes)...)
 }
 
-// recordEnd reads how the scheduler ended the job, or a user a step of it.
-func (f *Facts) recordEnd(j *accounting.Record) {
+// recordedEnds reads how the scheduler ended the job, or a user a step of it.
+func recordedEnds(j *accounting.Record, end Moment) (all []*End) {
 	c, ok := j.Cell("State")
 	if !ok {
-		return
+		return nil
 	}
-	end := f.clock.accounted(j.End)
 	if j.Step != "" {
 		if j.By {
 			e := worker.End{At: CellAt(c, j.End), Kind: worker.EndCancelled, Entity: "STEP", ID: j.Job + "." + j.Step}
-			f.Ends = append(f.Ends, &End{Line: e, T: end, Says: c.Value})
+			all = append(all, &End{Line: e, T: end, Says: c.Value})
 		}
-		return
+		return all
 	}
 	if x, known := acctEnds[j.State]; known {
 		e := worker.End{At: CellAt(c, j.End), Kind: x.kind, Reason: x.reason, Entity: "JOB", ID: j.Job}
-		f.Ends = append(f.Ends, &End{Line: e, T: end, Says: c.Value})
+		all = append(all, &End{Line: e, T: end, Says: c.Value})
 	}
 	if c, ok := j.Cell("FailedNode"); ok && len(j.FailedNodes) > 0 {
 		e := worker.End{At: CellAt(c, j.End), Kind: worker.EndNodeFailure, Entity: "JOB", ID: j.Job, Hosts: j.FailedNodes}
-		f.Ends = append(f.Ends, &End{Line: e, T: end, Says: c.Value})
+		all = append(all, &End{Line: e, T: end, Says: c.Value})
 	}
+	return all
 }
 
 // afterLoss is how long after the end of a run that lost a node the controller may say so of the node.
@@ -61,14 +56,13 @@ const afterLoss = 900.0
 
 // rebooted reads the state of the run's own nodes: one that booted inside the run was gone; one that stopped responding
 // counts where SLURM says that the run lost a node.
-func (f *Facts) rebooted(nodes []*accounting.Node) {
-	a := f.Accounting
+func (a *Accounting) rebooted(c *clock, nodes []*accounting.Node) (all []*End) {
 	var start, end float64
 	var kind line.StampKind
 	lost := false
 	for _, j := range a.Jobs {
-		s, ok := f.clock.civil(j.Start)
-		e, ok2 := f.clock.civil(j.End)
+		s, ok := c.civil(j.Start)
+		e, ok2 := c.civil(j.End)
 		if !ok || !ok2 || e <= s {
 			continue
 		}
@@ -79,7 +73,7 @@ func (f *Facts) rebooted(nodes []*accounting.Node) {
 		lost = lost || j.State == "NODE_FAIL"
 	}
 	if end == 0 {
-		return
+		return nil
 	}
 	for _, n := range nodes {
 		if !slices.ContainsFunc(a.Nodes, func(x string) bool { return ShortHost(x) == ShortHost(n.Name) }) {
@@ -90,24 +84,42 @@ func (f *Facts) rebooted(nodes []*accounting.Node) {
 			until += afterLoss
 		}
 		inside := func(s line.Stamp) bool {
-			t, ok := f.clock.civil(s)
+			t, ok := c.civil(s)
 			return ok && s.Kind == kind && t > start && t <= until
 		}
 		what := worker.End{Kind: worker.EndNodeFailure, Hosts: []string{n.Name}}
 		switch boot, ok := n.Cell("BootTime"); {
 		case ok && inside(n.Boot):
 			what.At = CellAt(boot, n.Boot)
-			f.Ends = append(f.Ends, &End{Line: what, T: f.clock.accounted(n.Boot), Says: boot.Value, Told: fmt.Sprintf("%s was restarted while the job ran", n.Name)})
+			all = append(all, &End{Line: what, T: c.accounted(n.Boot), Says: boot.Value, Told: fmt.Sprintf("%s was restarted while the job ran", n.Name)})
 		case lost && n.Down() && inside(n.Since) && strings.HasPrefix(n.Reason, "Not responding"):
 			reason, _ := n.Cell("Reason")
 			what.At = CellAt(reason, n.Since)
-			f.Ends = append(f.Ends, &End{Line: what, T: f.clock.accounted(n.Since), Says: n.Reason, Told: fmt.Sprintf("SLURM has listed %s as not responding since then", n.Name)})
+			all = append(all, &End{Line: what, T: c.accounted(n.Since), Says: n.Reason, Told: fmt.Sprintf("SLURM has listed %s as not responding since then", n.Name)})
 		}
 	}
+	return all
 }
 
-// recordFailure reads how a step ended; of the job's own record only what no step can say.
-func (f *Facts) recordFailure(s *accounting.Record) {
+// withRecords adds what the accounting says to the failures of which the logs tell. The steps decide, not the job: an out-of-memory kill makes a job
+// that failed, of which only the step knows why. What the job's own files say of the same says more.
+func (f *Facts) withRecords(all []*Failure) []*Failure {
+	if f.Accounting == nil {
+		return all
+	}
+	for _, s := range slices.Concat(f.Accounting.Steps, f.Accounting.Jobs) {
+		fl := f.recordFailure(s)
+		if fl != nil && !slices.ContainsFunc(all, func(x *Failure) bool {
+			return x.Mechanism != "" && x.Mechanism == fl.Mechanism && x.Role == knowledge.CauseRole
+		}) {
+			all = append(all, fl)
+		}
+	}
+	return all
+}
+
+// recordFailure reads how a step ended; of the job's own record only what no step can say. It is nil where that is no failure.
+func (f *Facts) recordFailure(s *accounting.Record) *Failure {
 	column := "ExitCode"
 	code := s.Exit
 	if s.Step == "" && len(f.Accounting.Steps) == 0 && s.Derived.Known && !s.Derived.Zero() {
@@ -138,12 +150,12 @@ func (f *Facts) recordFailure(s *accounting.Record) {
 		m.Mechanism, column = knowledge.SchedulerError, "State"
 		fl.Text = "SLURM couldn't boot the nodes of " + what
 	case s.Step == "" && len(f.Accounting.Steps) > 0 || len(f.Obs.TaskExits) > 0 || f.endedFromOutside() || code.Zero() || !code.Known:
-		return // srun names the task itself; and what the scheduler ended says nothing by its codes
+		return nil // srun names the task itself; and what the scheduler ended says nothing by its codes
 	case crash && sure:
 		m.Mechanism = knowledge.NativeCrash
 		fl.Text = fmt.Sprintf("a process of %s was killed by %s", what, name)
 	case s.Step == "batch":
-		return // the script ends as what it started did
+		return nil // the script ends as what it started did
 	default:
 		fl.Kind, m.Role, m.Direct = KindTask, knowledge.SymptomRole, false
 		fl.Text = recordsSays + endWords(code)
@@ -153,11 +165,8 @@ func (f *Facts) recordFailure(s *accounting.Record) {
 	}
 	fl.is(m)
 	c, ok := s.Cell(column)
-	known := slices.ContainsFunc(f.Failures, func(x *Failure) bool {
-		return x.Mechanism != "" && x.Mechanism == fl.Mechanism && x.Role == knowledge.CauseRole
-	})
-	if !ok || known {
-		return // what the job's own files say of the same says more
+	if !ok {
+		return nil
 	}
 	at := CellAt(c, line.Stamp{})
 	fl.At = &at
@@ -165,7 +174,7 @@ func (f *Facts) recordFailure(s *accounting.Record) {
 	if len(s.Nodes) == 1 && s.Step != "batch" {
 		fl.Node = ShortHost(s.Nodes[0])
 	}
-	f.Failures = append(f.Failures, fl)
+	return fl
 }
 
 const signalTerm = 15

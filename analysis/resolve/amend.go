@@ -1,19 +1,46 @@
 package resolve
 
 import (
+	"fmt"
+
 	"faultline/analysis/worker"
 	"faultline/knowledge"
 )
 
-// reconsider applies the cases of the entries that depend on other lines. All are decided by what the lines mean by themselves, so that no
-// order matters, and then applied.
-func (f *Facts) reconsider() {
-	type decided struct {
-		fl *Failure
-		c  *knowledge.Case
-		at worker.Pos
+// amendment is a change of what a failure is taken for. A stage decides on all of its changes by what the failures are when it begins, and they
+// are made when it has: the order of the failures does not matter to it.
+type amendment struct {
+	fl   *Failure
+	to   Meaning
+	why  string
+	at   worker.Pos // what makes the change
+	warn string     // what a reader should know of it, if anything
+}
+
+// enact makes the changes that a stage decided on.
+func enact(all []amendment, warn *notes) {
+	for _, a := range all {
+		a.fl.amend(a.to, a.why, a.at)
+		if a.warn != "" {
+			*warn = append(*warn, a.warn)
+		}
 	}
-	var all []decided
+}
+
+// become is the change by which a failure keeps its mechanism in another role.
+func (fl *Failure) become(role knowledge.Role, why string, at worker.Pos) amendment {
+	return amendment{fl: fl, to: fl.Meaning().as(role), why: why, at: at}
+}
+
+// noFailure is the change by which a line counts no longer as a failure, which readers are told with the reason.
+func (fl *Failure) noFailure(why, told string, at worker.Pos) amendment {
+	a := fl.become(knowledge.InfoRole, why, at)
+	a.warn = fmt.Sprintf("%s:%d doesn't count as a failure: %s", fl.At.File, fl.At.Line, told)
+	return a
+}
+
+// reconsider decides by the cases of the entries that depend on other lines.
+func (f *Facts) reconsider() (all []amendment) {
 	var p *places
 	for _, fl := range f.Failures {
 		cases := fl.Entry().Cases
@@ -25,14 +52,12 @@ func (f *Facts) reconsider() {
 				p = f.places()
 			}
 			if at, ok := p.holds(fl, &cases[i]); ok {
-				all = append(all, decided{fl, &cases[i], at})
+				all = append(all, amendment{fl: fl, to: fl.Meaning().in(&cases[i]), why: cases[i].Why, at: at})
 				break
 			}
 		}
 	}
-	for _, d := range all {
-		d.fl.amend(d.fl.Meaning().in(d.c), d.c.Why, d.at)
-	}
+	return all
 }
 
 // inFile is a line of an entry in a file.

@@ -68,7 +68,7 @@ func TestCasesOfEntriesAreApplied(t *testing.T) {
 			fl.is(read(l.id))
 			f.Failures = append(f.Failures, fl)
 		}
-		f.reconsider()
+		enact(f.reconsider(), &f.Warnings)
 		last := f.Failures[len(f.Failures)-1]
 		if got := last.Meaning(); got != c.want {
 			t.Errorf("%s: it is %v, expected %v", name, got, c.want)

@@ -14,12 +14,14 @@ import (
 type printed struct {
 	likes
 	tolerance
+	warn *notes
+	all  []*Failure // that are kept
 }
 
 // reported takes a failure that a process prints. Most are survived, or like one that it printed before: those are counted
 // at once. What names no rank may yet turn out to be another's: that is decided by its file and its node.
-func (f *Facts) reported(p *printed, fl *Failure) {
-	if f.tolerates(&p.tolerance, fl) {
+func (p *printed) reported(fl *Failure) {
+	if p.tolerates(fl) {
 		return
 	}
 	old := p.find(fl)
@@ -29,7 +31,7 @@ func (f *Facts) reported(p *printed, fl *Failure) {
 	}
 	kept := *fl // most are not
 	p.put(&kept)
-	f.Failures = append(f.Failures, &kept)
+	p.all = append(p.all, &kept)
 }
 
 // again counts one that is like it. Where several members of a group say the same, it is nobody's own.
@@ -94,11 +96,10 @@ func (l *likes) like(fl *Failure) likeness {
 }
 
 // collapse merges failures that one process repeats and orders the rest: proven time first, then position.
-func (f *Facts) collapse() {
-	var out []*Failure
+func collapse(all []*Failure) (out []*Failure) {
 	seen := newLikes(false)
-	slices.SortStableFunc(f.Failures, func(a, b *Failure) int { return comparePos(&a.At.Pos, &b.At.Pos) })
-	for _, fl := range f.Failures {
+	slices.SortStableFunc(all, func(a, b *Failure) int { return comparePos(&a.At.Pos, &b.At.Pos) })
+	for _, fl := range all {
 		if old := seen.find(fl); old != nil {
 			old.again(fl)
 			continue
@@ -118,10 +119,10 @@ func (f *Facts) collapse() {
 		}
 		return comparePos(&x.At.Pos, &y.At.Pos)
 	})
-	f.Failures = out
 	for _, fl := range out {
 		if fl.Proc != nil {
 			fl.Proc.Failures = append(fl.Proc.Failures, fl)
 		}
 	}
+	return out
 }

@@ -44,10 +44,12 @@ var exceptionRoles = map[string]knowledge.Role{
 	"Fatal Python error": knowledge.ConsequenceRole,
 }
 
-func (f *Facts) exception(seen *printed, x *worker.Exception) {
+// exception takes an exception that a process prints.
+func (p *printed) exception(x *worker.Exception) {
 	if keptByTelemetry(x) {
 		return
 	}
+	f := p.f
 	x = f.unabridged(x)
 	fl := f.newFailure(&x.At, KindException)
 	fl.Exc, fl.Count = x, 1+x.More
@@ -75,12 +77,12 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 		fl.amend(bare, "it has no traceback", x.Pos)
 	}
 	if fl.Told == nil {
-		f.own(&fl, x.Message)
+		fl.own(f, x.Message)
 	}
 	if o := toldBy(f.Known, x, fl.Sign); o != nil && fl.Told == nil && fl.Role != knowledge.ConsequenceRole {
 		fl.Told = &worker.Told{At: o.At, ID: fl.Sign, Text: saying(o)}
 	}
-	if fl.Told != nil && f.onNode(&fl, fl.Told.Text) {
+	if fl.Told != nil && fl.onNode(f, fl.Told.Text) {
 		fl.Told = &worker.Told{At: fl.Told.At, ID: fl.Sign, Text: fl.Text}
 	}
 	if x.Type == "" && fl.Sign == "" {
@@ -92,10 +94,10 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 		return
 	}
 	if x.Warned && f.wentOnAfterWarning(&fl) {
-		f.Warnings.add("%s:%d doesn't count as a failure: the program caught it and logged a warning", fl.At.File, fl.At.Line)
+		p.warn.add("%s:%d doesn't count as a failure: the program caught it and logged a warning", fl.At.File, fl.At.Line)
 		return
 	}
-	f.reported(seen, &fl)
+	p.reported(&fl)
 }
 
 // unabridged is an exception in whose words its file ends, with those of one that others raised and that begins so; else itself.

@@ -12,7 +12,7 @@ import (
 
 // exits notes how processes ended. A signal that only a crash sends is a failure of its own; 6, 9 and 15 are what
 // monitors and launchers send and prove nothing alone.
-func (f *Facts) exits(obs *worker.Observations, orphans orphans) {
+func (f *Facts) exits(obs *worker.Observations, orphans orphans) (all []*Failure) {
 	for i := range obs.ChildFailed {
 		c := &obs.ChildFailed[i]
 		if c.Rank < 0 {
@@ -37,12 +37,12 @@ func (f *Facts) exits(obs *worker.Observations, orphans orphans) {
 			fl := &Failure{known: f.Known, Rank: c.Rank, Proc: r, Node: node,
 				Kind: KindRecord, At: &c.At, T: t, Count: 1, Text: recordedText(c.Traceback)}
 			fl.is(classify(f.Known, &worker.Exception{Signs: f.Known.Match(nil, []byte(c.Traceback))}))
-			f.Failures = append(f.Failures, fl)
+			all = append(all, fl)
 		}
 		if crashSignal(c.ExitCode) && !orphans.ends[c.Pos] {
 			fl := &Failure{known: f.Known, Rank: c.Rank, Proc: r, Node: node, Kind: KindExit, At: &c.At, T: t, Count: 1, Text: diedOf + strconv.Itoa(-c.ExitCode)}
 			fl.is(crashed)
-			f.Failures = append(f.Failures, fl)
+			all = append(all, fl)
 		}
 	}
 	for i := range obs.ChildExits {
@@ -66,10 +66,10 @@ func (f *Facts) exits(obs *worker.Observations, orphans orphans) {
 			if !ok && c.Local >= 0 {
 				fl.Text += fmt.Sprintf(" (local rank %d of its launcher)", c.Local)
 			}
-			f.Failures = append(f.Failures, &fl)
+			all = append(all, &fl)
 		}
 	}
-	f.sharedMemory()
+	return all
 }
 
 const (
@@ -79,9 +79,9 @@ const (
 
 // sharedMemory takes the death of a rank by a bus error for what follows from the same error in a process that loads its data: both read and
 // write one shared memory, and that it is used up ends whoever touches it next. Where one rank alone died so, that process was its own.
-func (f *Facts) sharedMemory() {
+func sharedMemory(all []*Failure) {
 	var loader []*Failure
-	for _, fl := range f.Failures {
+	for _, fl := range all {
 		if fl.Says(knowledge.SharedMemory) {
 			loader = append(loader, fl)
 		}
@@ -91,7 +91,7 @@ func (f *Facts) sharedMemory() {
 	}
 	var died *Failure // who died so, if it was one rank: its launcher may tell it twice
 	several := false
-	for _, fl := range f.Failures {
+	for _, fl := range all {
 		if fl.Kind == KindExit && fl.Mechanism.Is(knowledge.BySignal) && strings.HasPrefix(fl.Text, bySignal7) {
 			fl.amend(fl.Meaning().as(knowledge.ConsequenceRole), "a data-loading process hit the same bus error in shared memory", loader[0].At.Pos)
 			several = several || died != nil && died.Rank != fl.Rank
@@ -130,7 +130,7 @@ func crashSignal(code int) bool {
 
 // tasks reads srun's exit lines. After the step is being terminated they are consequences (SLURM 22.05 and 24.11,
 // measured: the same wording follows any cancellation).
-func (f *Facts) tasks(obs *worker.Observations) {
+func (f *Facts) tasks(obs *worker.Observations) (all []*Failure) {
 	ending := map[string]worker.Pos{}
 	for i := range obs.Ends {
 		e := &obs.Ends[i]
@@ -172,8 +172,9 @@ func (f *Facts) tasks(obs *worker.Observations) {
 		if ends && e.Off > o.Off && !fl.Mechanism.Is(knowledge.ByKernel) {
 			fl.amend(fl.Meaning().following(), "the step was already being killed", o)
 		}
-		f.Failures = append(f.Failures, fl)
+		all = append(all, fl)
 	}
+	return all
 }
 
 // TaskText is what srun says of a task's end, with the task and its node: "srun: task 5 on node03: Aborted".

@@ -13,29 +13,27 @@ import (
 	"faultline/knowledge"
 )
 
-// failures collects what went wrong in single processes, with its role, and attributes it.
-func (f *Facts) failures(obs *worker.Observations) {
-	seen := &printed{likes: newLikes(true)}
+// print collects what processes print of failures.
+func (p *printed) print(obs *worker.Observations, orphans orphans) {
 	for i := range obs.Exceptions {
-		f.exception(seen, &obs.Exceptions[i])
+		p.exception(&obs.Exceptions[i])
 	}
-	orphans, answered := orphansOf(obs), answeredAgain(obs)
-	strangers := turnedAway(obs.NCCLWarns)
+	answered, strangers := answeredAgain(obs), turnedAway(obs.NCCLWarns)
 	for i := range obs.Signs {
 		s := &obs.Signs[i]
 		if strangers[s.Pos] {
 			continue
 		}
-		if answered.after(f.Known, s) {
+		if answered.after(p.f.Known, s) {
 			continue // the server answered again
 		}
-		if f.triedAgain(&s.Pos) {
+		if p.f.triedAgain(&s.Pos) {
 			continue // its client went on to try again: what became of that is told by the ladder
 		}
 		if orphans.crashed(s) {
 			continue
 		}
-		f.sign(seen, &s.At, s.ID, KindSign, cmp.Or(s.Text, string(s.ID)))
+		p.sign(&s.At, s.ID, KindSign, cmp.Or(s.Text, string(s.ID)))
 	}
 	for i := range obs.NCCLWarns {
 		w := &obs.NCCLWarns[i]
@@ -43,11 +41,13 @@ func (f *Facts) failures(obs *worker.Observations) {
 			continue
 		}
 		for _, id := range w.Signs {
-			f.sign(seen, &w.At, id, KindNCCL, w.Text)
+			p.sign(&w.At, id, KindNCCL, w.Text)
 		}
 	}
-	f.exits(obs, orphans)
-	f.tasks(obs)
+}
+
+// ends are the endings that lines of schedulers tell of, and the kills for memory among them, which are failures.
+func (f *Facts) ends(obs *worker.Observations) (ends []*End, kills []*Failure) {
 	for i := range obs.Ends {
 		e := &obs.Ends[i]
 		if e.System != "" && e.ID != "" && f.Job.ID != "" && e.ID != f.Job.ID {
@@ -65,22 +65,17 @@ func (f *Facts) failures(obs *worker.Observations) {
 					fl.Node, fl.Text = ShortHost(e.Host), e.System+" says that the kernel killed tasks of this job on this node because they exceeded their memory limit"
 				}
 			}
-			f.Failures = append(f.Failures, &fl)
+			kills = append(kills, &fl)
 		default:
-			f.Ends = append(f.Ends, &End{Line: *e, T: f.At(e.At)})
+			ends = append(ends, &End{Line: *e, T: f.At(e.At)})
 		}
 	}
-	f.records(f.controllers)
-	f.ladderFailures()
-	f.notFetched()
-	f.itemsMissing()
-	f.tolerated(&seen.tolerance)
-	f.pastStart()
-	f.reconsider()
-	f.awaited()
-	f.attribute()
-	f.collapse()
-	for _, fl := range f.Failures {
+	return ends, kills
+}
+
+// wordsOf gives failures the words that are shown, of those that say more than what repeats.
+func wordsOf(all []*Failure) {
+	for _, fl := range all {
 		if fl.Told != nil { // the first line says only which call failed, and is what repeats
 			fl.Text = fl.Told.Text
 		} else if fl.Kind == KindException && fl.Exc != nil {
@@ -155,18 +150,19 @@ func (a *answers) after(known *knowledge.Catalogue, s *worker.Sign) bool {
 }
 
 // awaited takes waits in vain for a file that one process downloads for all of its node for consequences where anything else failed.
-func (f *Facts) awaited() {
+func (f *Facts) awaited() (all []amendment) {
 	waits := func(fl *Failure) bool {
 		return fl.Kind == KindException && fl.Sign == "" && strings.Contains(fl.Text, " took too long to download") // MosaicML Streaming
 	}
 	if !slices.ContainsFunc(f.Failures, func(fl *Failure) bool { return fl.Role == knowledge.CauseRole && !waits(fl) }) {
-		return
+		return nil
 	}
 	for _, fl := range f.Failures {
 		if waits(fl) {
-			fl.amend(fl.Meaning().following(), "it was waiting for another process's download, and something else failed", fl.At.Pos)
+			all = append(all, amendment{fl: fl, to: fl.Meaning().following(), why: "it was waiting for another process's download, and something else failed", at: fl.At.Pos})
 		}
 	}
+	return all
 }
 
 // orphans are the processes of which Open MPI says that a peer left them and that they may crash of it, by number, and where it first
@@ -221,9 +217,9 @@ func (f *Facts) triedAgain(at *worker.Pos) bool {
 	return v != nil && v.Retry()
 }
 
-// attribute ties a failure that names no rank to one where the file leaves no choice: of the processes that this file's
+// attributed ties a failure that names no rank to one where the file leaves no choice: of the processes that this file's
 // launcher saw end, exactly one ended in the way that such a failure ends a process.
-func (f *Facts) attribute() {
+func (f *Facts) attributed() (all []charge) {
 	exits := f.exitsSeen()
 	type raised struct{ file, text string }
 	times := map[raised]int{} // of what no rank signs: as many processes raised it, but for one that tells it twice
@@ -241,10 +237,22 @@ func (f *Facts) attribute() {
 		if r := f.byRank[rank]; !ok || r != nil && f.waitedInVain(r, fl) {
 			continue
 		}
-		fl.Rank, fl.Proc = rank, f.rank(rank, "the only process there that ended this way")
-		if fl.Node == "" {
-			fl.Node = fl.Proc.Node
-		}
+		all = append(all, charge{fl, rank})
+	}
+	return all
+}
+
+// charge is a failure, and the rank that it is attributed to.
+type charge struct {
+	fl   *Failure
+	rank int
+}
+
+// charged gives the failures their ranks.
+func charged(all []charge, s *sight) {
+	for _, c := range all {
+		r := s.rank(c.rank, "the only process there that ended this way")
+		c.fl.Rank, c.fl.Proc, c.fl.Node = r.ID, r, cmp.Or(c.fl.Node, r.Node)
 	}
 }
 
@@ -371,7 +379,7 @@ func (f *Facts) newFailure(at *worker.At, kind FailureKind) Failure {
 
 // onNode gives a failure the node whose memory a line says ran out: Ray tells it of any node, wherever it prints it. The
 // numbers of processes and tasks around the address are left out.
-func (f *Facts) onNode(fl *Failure, text string) bool {
+func (fl *Failure) onNode(f *Facts, text string) bool {
 	s := fl.Entry()
 	if !s.Keeps() {
 		return false
@@ -387,7 +395,9 @@ func (f *Facts) onNode(fl *Failure, text string) bool {
 	return true
 }
 
-func (f *Facts) sign(seen *printed, at *worker.At, id knowledge.ID, kind FailureKind, text string) {
+// sign takes a line with a signature that a process prints.
+func (p *printed) sign(at *worker.At, id knowledge.ID, kind FailureKind, text string) {
+	f := p.f
 	s, ok := f.Known.Lookup(id)
 	if !ok || s.Role == knowledge.NoiseRole || s.Role == knowledge.InfoRole {
 		return
@@ -399,8 +409,8 @@ func (f *Facts) sign(seen *printed, at *worker.At, id knowledge.ID, kind Failure
 	fl.is(Meaning{s.Mechanism, s.Role, s.Direct, s.ID})
 	fl.Text = text
 	if s.Keeps() {
-		f.own(&fl, text)
-		f.onNode(&fl, text)
+		fl.own(f, text)
+		fl.onNode(f, text)
 	}
 	if n := worker.MemberRank(text); n != line.Unknown && fl.Rank == NoRank && fl.Unplaced == "" {
 		fl.Unplaced = fmt.Sprint("rank ", n, incident.OfItsGroup)
@@ -408,7 +418,7 @@ func (f *Facts) sign(seen *printed, at *worker.At, id knowledge.ID, kind Failure
 	if s.Meaning != "" {
 		fl.Text = s.Meaning
 	}
-	f.reported(seen, &fl)
+	p.reported(&fl)
 }
 
 // When is the failure's moment, or the lower bound that the stamps above it give.

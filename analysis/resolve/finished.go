@@ -48,29 +48,27 @@ func (f *Facts) Follows(fl *Failure, at worker.At) bool {
 // parted takes lost connections for what they are where the program had said before that its training was finished and nothing tells of a
 // process that failed: processes end one after another, and those that are still there hear the others go. Whoever had still worked with
 // them would have raised an exception.
-func (f *Facts) parted() {
+func (f *Facts) parted() []amendment {
 	at := f.Finished()
 	if at == nil || len(f.Ends) > 0 || len(f.Obs.ChildFailed) > 0 || len(f.Obs.ChildExits) > 0 || len(f.Obs.Dumps) > 0 {
-		return
+		return nil
 	}
 	if f.leftBehind() || f.saving() || f.wentWrong(*at) {
-		return
+		return nil
 	}
-	var gone []*Failure
+	var gone []amendment
 	for _, fl := range f.Failures {
 		switch {
 		case fl.Role == knowledge.InfoRole || fl.Role == knowledge.NoiseRole:
 		case !f.soonAfter(fl, *at), fl.Says(knowledge.ReportsEnd) && f.Follows(fl, *at):
-			return
+			return nil
 		case (fl.Kind == KindSign || fl.Kind == KindNCCL) && (fl.Role == knowledge.ConsequenceRole || fl.LostPeer()) && f.saidBefore(fl, *at):
-			gone = append(gone, fl)
+			gone = append(gone, fl.become(knowledge.InfoRole, "it was killed after the program had finished", at.Pos))
 		default:
-			return
+			return nil
 		}
 	}
-	for _, fl := range gone {
-		fl.amend(fl.Meaning().as(knowledge.InfoRole), "it was killed after the program had finished", at.Pos)
-	}
+	return gone
 }
 
 // parting is for how many seconds after the end of the training processes leave: what comes later was still at work. Where no times are

@@ -77,8 +77,8 @@ func bound(s string, i int) bool {
 	return i < 0 || i >= len(s) || !(s[i] >= '0' && s[i] <= '9' || s[i] >= 'a' && s[i] <= 'z')
 }
 
-// states ties what tools say of GPUs to nodes and ranks.
-func (g *gpus) states(in Input) {
+// readStates ties what tools say of GPUs to nodes and ranks.
+func (g *gpus) readStates(in Input) {
 	f := g.f
 	for i := range f.Handed.GPUs {
 		s := f.Handed.GPUs[i]
@@ -107,22 +107,22 @@ func (g *gpus) states(in Input) {
 		for j := range s.State.GPUs {
 			s.Ranks[j], _ = g.of(s.Node, s.State.GPUs[j].PCI)
 		}
-		f.GPUStates = append(f.GPUStates, &s)
+		g.states = append(g.states, &s)
 	}
 	told := map[fileLine]bool{}
-	for _, s := range f.GPUStates {
+	for _, s := range g.states {
 		for i := range s.State.Troubles {
 			told[fileLine{s.File, s.State.Troubles[i].Line}] = true
 		}
 	}
 	// What is weighed here is not counted once more as a line of a log.
-	f.Failures = slices.DeleteFunc(f.Failures, func(fl *Failure) bool { return fl.Kind == KindSign && told[fileLine{fl.At.File, fl.At.Line}] })
-	for _, e := range f.Kernel { // what the tools added
+	g.failures = slices.DeleteFunc(g.failures, func(fl *Failure) bool { return fl.Kind == KindSign && told[fileLine{fl.At.File, fl.At.Line}] })
+	for _, e := range g.events { // what the tools added
 		if r, alien := g.of(e.Node, e.PCI); e.Rank == NoRank && r != NoRank && e.PCI != "" {
 			e.Rank, e.RankBasis, e.Alien = r, "the address of its GPU", alien
 		}
 	}
-	slices.SortStableFunc(f.GPUStates, func(a, b *GPUState) int { return strings.Compare(a.File, b.File) })
+	slices.SortStableFunc(g.states, func(a, b *GPUState) int { return strings.Compare(a.File, b.File) })
 }
 
 // unreachable are the GPUs that a tool could not reach, and those whose memory it says is damaged while their own rank reports an error
@@ -140,7 +140,7 @@ func (g *gpus) unreachable(t *trouble) []*candidate {
 		}
 		out = append(out, &candidate{e: e, mechanism: mechanism, text: text, gpu: true, undateable: true})
 	}
-	for _, s := range g.f.GPUStates {
+	for _, s := range g.states {
 		for i := range s.State.Troubles {
 			switch x := &s.State.Troubles[i]; x.Kind {
 			case "handle", "lost":
@@ -168,7 +168,7 @@ func (g *gpus) unreachable(t *trouble) []*candidate {
 
 // cudaOf says that a rank itself reports an error of CUDA.
 func (g *gpus) cudaOf(rank int) bool {
-	return slices.ContainsFunc(g.f.Failures, func(fl *Failure) bool {
+	return slices.ContainsFunc(g.failures, func(fl *Failure) bool {
 		return fl.Rank == rank && fl.Mechanism.Is(knowledge.FromCUDA) && fl.Kind != KindKernel
 	})
 }

@@ -459,7 +459,7 @@ func (by *reading) wentOn(l *Ladder) bool {
 
 // ladderFailures are ladders that reached their last try, after which the process is not shown to have gone on, and of
 // which no exception tells.
-func (f *Facts) ladderFailures() {
+func (f *Facts) ladderFailures() (all []*Failure) {
 	for _, l := range f.Ladders {
 		if l.Outcome != Exhausted || l.WentOn || l.Limit == 0 || l.Top < l.Limit {
 			continue
@@ -468,13 +468,14 @@ func (f *Facts) ladderFailures() {
 		fl := f.newFailure(&at, KindLadder)
 		fl.is(Meaning{Mechanism: knowledge.StorageRetriesExhausted, Role: knowledge.CauseRole, Direct: true})
 		fl.Text = fmt.Sprintf("%s failed after %d of %d retries", l.Request(), l.Top, l.Limit)
-		f.Failures = append(f.Failures, &fl)
+		all = append(all, &fl)
 	}
+	return all
 }
 
 // notFetched takes files of a store that are said not to exist for files that could not be read, where that stands below retries
 // that all failed: clients that ask a store whether a file is there know only that no answer came.
-func (f *Facts) notFetched() {
+func (f *Facts) notFetched() (all []amendment) {
 	for _, fl := range f.Failures {
 		if fl.Kind != KindException || !fl.Says(knowledge.FileMissing) || !strings.Contains(fl.Exc.Message, "://") {
 			continue
@@ -482,23 +483,26 @@ func (f *Facts) notFetched() {
 		if i := slices.IndexFunc(f.Ladders, func(l *Ladder) bool {
 			return l.Outcome == Exhausted && !l.WentOn && l.Last.File == fl.At.File && l.Last.Off < fl.At.Off
 		}); i >= 0 {
-			fl.amend(Meaning{Mechanism: knowledge.StorageRetriesExhausted, Role: fl.Role}, "all retries to the store had already failed", f.Ladders[i].Last.At().Pos)
+			all = append(all, amendment{fl: fl, to: Meaning{Mechanism: knowledge.StorageRetriesExhausted, Role: fl.Role}, why: "all retries to the store had already failed", at: f.Ladders[i].Last.At().Pos})
 		}
 	}
+	return all
 }
 
 // itemsMissing takes files that were not found while data were loaded, after steps had been made, for items of the data: the path to all of
 // them was right until then. The words alone cannot tell it, unless a worker of a loader passes them on.
-func (f *Facts) itemsMissing() {
+func (f *Facts) itemsMissing() (all []amendment) {
 	if !f.Job.Training {
-		return
+		return nil
 	}
 	for _, fl := range f.Failures {
 		if fl.Kind != KindException || !fl.Says(knowledge.FileMissing) || !fl.Mechanism.Is(knowledge.AsItBegins) {
 			continue
 		}
 		if c := contextsOf(fl.Exc); c.loading && !c.checkpoint {
-			fl.amend(Meaning{knowledge.BadSample, fl.Role, fl.Direct, knowledge.IDLoaderFileMissing}, "data had been loaded for earlier steps, so the path was right", fl.At.Pos)
+			to := Meaning{knowledge.BadSample, fl.Role, fl.Direct, knowledge.IDLoaderFileMissing}
+			all = append(all, amendment{fl: fl, to: to, why: "data had been loaded for earlier steps, so the path was right", at: fl.At.Pos})
 		}
 	}
+	return all
 }

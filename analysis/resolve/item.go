@@ -7,9 +7,9 @@ import (
 	"faultline/pattern"
 )
 
-// items finds what failures name.
-func (f *Facts) items() {
-	for _, fl := range f.Failures {
+// nameItems finds what failures name.
+func nameItems(all []*Failure) {
+	for _, fl := range all {
 		if fl.Item == "" && fl.Role == knowledge.CauseRole && fl.Mechanism.Is(knowledge.OfItem) {
 			fl.Item = itemOf(fl)
 		}

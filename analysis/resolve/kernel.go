@@ -195,11 +195,11 @@ func byThen(fl *Failure, endings []float64) float64 {
 
 // kernelLogs puts what kernels and GPU tools say on the timeline, ties it to nodes and ranks, and counts what caused the failure
 // among the failures.
-func (f *Facts) kernelLogs(in Input) {
+func (f *Facts) kernelLogs(in Input) *gpus {
 	if len(f.Handed.Kernel) == 0 && len(f.Handed.GPUs) == 0 {
-		return
+		return &gpus{failures: f.Failures}
 	}
-	g := &gpus{f: f, nodes: f.knownNodes(in), whole: len(in.Nodes) > 0 || f.Accounting != nil && len(f.Accounting.Nodes) > 0}
+	g := &gpus{f: f, failures: f.Failures, nodes: f.knownNodes(in), whole: len(in.Nodes) > 0 || f.Accounting != nil && len(f.Accounting.Nodes) > 0}
 	g.addresses()
 	t := f.troubled()
 	for i := range f.Handed.Kernel {
@@ -208,16 +208,22 @@ func (f *Facts) kernelLogs(in Input) {
 		for j := range k.Log.Events {
 			e := g.event(k, &k.Log.Events[j], node, basis)
 			g.date(e, k, &t)
-			f.Kernel = append(f.Kernel, e)
+			g.events = append(g.events, e)
 		}
 	}
-	g.states(in)
+	g.readStates(in)
 	g.causes(&t)
+	return g
 }
 
 // gpus ties addresses of GPUs and processes to ranks.
 type gpus struct {
-	f     *Facts
+	f *Facts // before it
+	// events and states are what kernels and tools say; failures are those of the job, with what these caused.
+	events   []*KernelEvent
+	states   []*GPUState
+	failures []*Failure
+
 	nodes map[string]bool // of the job, as far as known
 	whole bool            // those are all
 	// ranks are those of GPUs by node and address; all says of a node that every rank there is known to have one.

@@ -173,13 +173,13 @@ func linkDown(c candidate) (candidate, bool) {
 // jobless says that no log of a job is here: what tools print of GPUs may stand among the logs.
 func (g *gpus) jobless() bool {
 	return !slices.ContainsFunc(g.f.Tails, func(t worker.Tail) bool {
-		return !slices.ContainsFunc(g.f.GPUStates, func(s *GPUState) bool { return s.File == t.File })
+		return !slices.ContainsFunc(g.states, func(s *GPUState) bool { return s.File == t.File })
 	})
 }
 
 // damagedAbove says that an error that cannot be corrected stands above a reset of the same GPU.
 func (g *gpus) damagedAbove(e *KernelEvent) bool {
-	return slices.ContainsFunc(g.f.Kernel, func(o *KernelEvent) bool {
+	return slices.ContainsFunc(g.events, func(o *KernelEvent) bool {
 		return o.Kind == kernel.AMDGPU && o.Name == "uncorrectable" && o.PCI == e.PCI && o.Node == e.Node && o.At.File == e.At.File && o.At.Off <= e.At.Off
 	})
 }
@@ -224,7 +224,7 @@ func shapeOf(name string) string {
 
 // endedBy says that the driver ended processes on the same GPU because of this number.
 func (g *gpus) endedBy(e *KernelEvent) bool {
-	return slices.ContainsFunc(g.f.Kernel, func(o *KernelEvent) bool {
+	return slices.ContainsFunc(g.events, func(o *KernelEvent) bool {
 		return o.Kind == kernel.Xid && o.Number == 45 && o.Previous == e.Number && o.PCI == e.PCI && o.Node == e.Node
 	})
 }
@@ -250,7 +250,7 @@ func (g *gpus) killedHere(e *KernelEvent) bool {
 			return true
 		}
 	}
-	for _, fl := range f.Failures {
+	for _, fl := range g.failures {
 		if fl.Mechanism.Is(knowledge.Killed|knowledge.KilledChild) && (fl.Node == "" || fl.Node == e.Node) {
 			return true
 		}
@@ -263,7 +263,7 @@ func (g *gpus) killedHere(e *KernelEvent) bool {
 
 // cudaFailure says that some process reports an error of CUDA, on this node or none that is known; on any for "".
 func (g *gpus) cudaFailure(node string) bool {
-	for _, fl := range g.f.Failures {
+	for _, fl := range g.failures {
 		here := node == "" || fl.Node == "" || fl.Node == node
 		if here && fl.Kind != KindKernel && (fl.Mechanism.Is(knowledge.RaisesCUDA) || fl.Says(knowledge.TooFewGPUs)) {
 			return true
@@ -274,7 +274,7 @@ func (g *gpus) cudaFailure(node string) bool {
 
 // lacks says that some process was given no GPU, on this node or none that is known.
 func (g *gpus) lacks(node string) bool {
-	return slices.ContainsFunc(g.f.Failures, func(fl *Failure) bool {
+	return slices.ContainsFunc(g.failures, func(fl *Failure) bool {
 		return fl.Says(knowledge.WithoutGPU) && (fl.Node == "" || fl.Node == node)
 	})
 }
@@ -294,7 +294,7 @@ func (g *gpus) fits(c *candidate, t *trouble) bool {
 	if t.hang || g.cudaFailure("") || len(f.Ends) > 0 {
 		return true
 	}
-	for _, fl := range f.Failures { // others lost it
+	for _, fl := range g.failures { // others lost it
 		if fl.Role == knowledge.SymptomRole || fl.Mechanism.Is(knowledge.BySignal) {
 			return true
 		}
@@ -309,9 +309,8 @@ func (g *gpus) fits(c *candidate, t *trouble) bool {
 
 // causes decides which events are taken for the cause of the failure, and counts those among the failures.
 func (g *gpus) causes(t *trouble) {
-	f := g.f
 	var near, undated []*candidate
-	for _, e := range f.Kernel {
+	for _, e := range g.events {
 		c, ok := g.candidateOf(e, t)
 		if ok {
 			g.place(&c, t, &near, &undated)
@@ -325,9 +324,9 @@ func (g *gpus) causes(t *trouble) {
 	}
 	for _, c := range near {
 		c.e.Cause = c.mechanism
-		f.Failures = append(f.Failures, f.kernelFailure(c))
+		g.failures = append(g.failures, g.failure(c))
 	}
-	sortedKernel(f.Kernel)
+	sortedKernel(g.events)
 }
 
 // place sorts a candidate by its time, or says why it is none.
@@ -387,7 +386,7 @@ func (g *gpus) onlyOne(all []*candidate) []*candidate {
 		}
 		return nil
 	}
-	for _, e := range g.f.Kernel {
+	for _, e := range g.events {
 		nodes[e.Node] = true
 	}
 	for _, c := range all {
@@ -410,7 +409,7 @@ func atOnce(all []*candidate) bool {
 // onTheCulprits says that a node may be the one where the failure began: a process failed there, or none is known to have failed anywhere.
 func (g *gpus) onTheCulprits(node string) bool {
 	known := false
-	for _, fl := range g.f.Failures {
+	for _, fl := range g.failures {
 		if fl.Role == knowledge.CauseRole && fl.Node != "" && fl.Kind != KindKernel {
 			known = true
 			if fl.Node == node {
@@ -421,10 +420,11 @@ func (g *gpus) onTheCulprits(node string) bool {
 	return !known
 }
 
-func (f *Facts) kernelFailure(c *candidate) *Failure {
+// failure is what a candidate makes of itself when it is taken for the cause.
+func (g *gpus) failure(c *candidate) *Failure {
 	e := c.e
 	at := e.At
-	fl := &Failure{known: f.Known, Rank: NoRank, Node: e.Node, Mechanism: c.mechanism, Role: knowledge.CauseRole, Direct: c.direct, Kind: KindKernel, At: &at, Text: c.text, Count: 1, Kernel: e}
+	fl := &Failure{known: g.f.Known, Rank: NoRank, Node: e.Node, Mechanism: c.mechanism, Role: knowledge.CauseRole, Direct: c.direct, Kind: KindKernel, At: &at, Text: c.text, Count: 1, Kernel: e}
 	if c.nameless {
 		fl.Node = ""
 		return fl
@@ -434,10 +434,10 @@ func (f *Facts) kernelFailure(c *candidate) *Failure {
 	}
 	id, basis := e.Rank, e.RankBasis
 	if id == NoRank && c.mechanism.Is(knowledge.OneGPU) && c.mechanism.Is(knowledge.Hardware) {
-		id, basis = f.onlyCUDA(e.Node), "the node's only process whose GPU failed"
+		id, basis = g.onlyCUDA(e.Node), "the node's only process whose GPU failed"
 	}
 	if id != NoRank {
-		fl.Rank, fl.Proc = id, f.rank(id, basis)
+		fl.Rank, fl.Proc = id, g.f.rank(id, basis)
 		if fl.Proc.Node == "" {
 			fl.Proc.Node, fl.Proc.NodeBasis = e.Node, e.NodeBasis
 		}
@@ -447,9 +447,9 @@ func (f *Facts) kernelFailure(c *candidate) *Failure {
 
 // onlyCUDA is the one rank of a node that reports an error of CUDA where others of that node are seen that do not, or its launcher tells how
 // it ended; NoRank where there is none.
-func (f *Facts) onlyCUDA(node string) int {
+func (g *gpus) onlyCUDA(node string) int {
 	only := NoRank
-	for _, fl := range f.Failures {
+	for _, fl := range g.failures {
 		switch {
 		case fl.Kind == KindKernel || !fl.Mechanism.Is(knowledge.OneGPU):
 		case fl.Rank == NoRank && (fl.Node == "" || fl.Node == node), fl.Rank != NoRank && fl.Node == "":
@@ -461,7 +461,7 @@ func (f *Facts) onlyCUDA(node string) int {
 			only = fl.Rank
 		}
 	}
-	for _, r := range f.byRank {
+	for _, r := range g.f.byRank {
 		if only != NoRank && r.Node == node && (r.ID != only && r.Lines > 0 || r.ID == only && r.Exit != nil) {
 			return only
 		}

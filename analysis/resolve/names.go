@@ -159,7 +159,7 @@ func (n *Naming) read(s *knowledge.Signature, fields map[string]string, such fun
 
 // own gives a failure the rank and the node that its own words state: of whom they say that it failed, whoever writes them, else of
 // their writer, where nothing else tells that. Where a name leads to nobody the trail says why.
-func (f *Facts) own(fl *Failure, text string) {
+func (fl *Failure) own(f *Facts, text string) {
 	s := fl.Entry()
 	if !s.Keeps() {
 		return

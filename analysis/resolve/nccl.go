@@ -321,18 +321,18 @@ func (f *Facts) RASRank(c *ras.Comm, r *ras.Rank) (int, bool) {
 }
 
 // rasThen leaves out answers of RAS that state a time at which the job was not in trouble yet, or long after, in whatever zone their clock is.
-func (f *Facts) rasThen() {
+func (f *Facts) rasThen(snapshots []*ras.Snapshot, warn *notes) []*ras.Snapshot {
 	t := f.troubled()
 	if !t.known || !f.YearProven {
-		return
+		return snapshots
 	}
 	from, to := f.ran(&t)
-	f.Handed.RAS = slices.DeleteFunc(slices.Clone(f.Handed.RAS), func(s *ras.Snapshot) bool {
+	return slices.DeleteFunc(slices.Clone(snapshots), func(s *ras.Snapshot) bool {
 		at := float64(s.Time)
 		if s.Time == 0 || at > from-anyZone-t.unc && at < to+anyZone+t.unc {
 			return false
 		}
-		f.Warnings.add("the NCCL RAS output in %s is not used: its timestamp is from a different day than this job's failure", s.File)
+		warn.add("the NCCL RAS output in %s is not used: its timestamp is from a different day than this job's failure", s.File)
 		return true
 	})
 }

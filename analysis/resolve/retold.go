@@ -15,7 +15,8 @@ const reteller = "CheckpointException ranks:dict_keys(["
 // retold lets an error that all ranks of a group raise, because it was met by some of them, be the error of those. A rank inside the group
 // is the same in the job where everybody below it is seen to be a member; else who raises it and is not named, or is named with others of
 // whom nothing is here, did not meet it alone.
-func (f *Facts) retold() {
+// The second list are failures whose own rank nothing proves.
+func (f *Facts) retold() (all []amendment, nobodys []*Failure) {
 	var told []*Failure
 	members := map[int]bool{}
 	lists := map[string]bool{}
@@ -29,7 +30,7 @@ func (f *Facts) retold() {
 		}
 	}
 	if len(lists) != 1 {
-		return
+		return nil, nil
 	}
 	var met []int
 	for list := range lists {
@@ -42,20 +43,28 @@ func (f *Facts) retold() {
 		}
 	}
 	if len(met) == 0 {
-		return
+		return nil, nil
 	}
 	complete := len(members) > 1
 	for r := 0; complete && r <= slices.Max(met); r++ {
 		// Who is missing may be no member.
 		complete = members[r] || slices.ContainsFunc(f.Failures, func(fl *Failure) bool { return fl.Rank == r && fl.Role == knowledge.CauseRole })
 	}
-	all := !slices.ContainsFunc(met, func(r int) bool { return !members[r] })
+	whole := !slices.ContainsFunc(met, func(r int) bool { return !members[r] })
 	for _, fl := range told {
 		switch named := slices.Contains(met, fl.Rank); {
 		case complete && !named:
-			fl.amend(fl.Meaning().as(knowledge.ConsequenceRole), "the error belongs to the ranks it lists", fl.At.Pos)
-		case !complete && (!named || !all):
-			fl.Rank, fl.Proc, fl.Node = NoRank, nil, ""
+			all = append(all, fl.become(knowledge.ConsequenceRole, "the error belongs to the ranks it lists", fl.At.Pos))
+		case !complete && (!named || !whole):
+			nobodys = append(nobodys, fl)
 		}
+	}
+	return all, nobodys
+}
+
+// disown takes back whose failures are, and where.
+func disown(all []*Failure) {
+	for _, fl := range all {
+		fl.Rank, fl.Proc, fl.Node = NoRank, nil, ""
 	}
 }

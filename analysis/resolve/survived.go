@@ -16,10 +16,10 @@ const goesOn = 3
 
 // survived takes back failures that nothing else confirms and after which the job went on: a program may catch an
 // exception, print its traceback and continue. It needs further steps below it in the same file, or the program's own
-// statement that it finished, and nothing anywhere that tells of a death: no exit status, no hang, no lost peer.
-func (f *Facts) survived() {
+// statement that it finished, and nothing anywhere that tells of a death: no exit status, no hang, no lost peer. What stays open is unsettled.
+func (f *Facts) survived() (back []amendment, unsettled []*Failure) {
 	if f.deaths(true) {
-		return
+		return nil, nil
 	}
 	progress := map[string][]*ProgressPoint{}
 	for i := range f.Progress {
@@ -36,24 +36,24 @@ func (f *Facts) survived() {
 			continue
 		}
 		if uncaught(fl) && (!finished && !f.printedSince(fl, progress[fl.At.File]) || finished && steps == 0 && !skippable(fl)) {
-			fl.Unsettled = true // nobody caught it, and a script says that it finished whatever became of its program
+			unsettled = append(unsettled, fl) // nobody caught it, and a script says that it finished whatever became of its program
 			continue
 		}
-		fl.amend(fl.Meaning().as(knowledge.InfoRole), "the job continued after it, and no process is known to have died", fl.At.Pos)
 		what := fmt.Sprintf("training continued for %d logged steps", steps)
 		if finished {
 			what = "the program later says it finished"
 		}
-		f.Warnings.add("%s:%d doesn't count as a failure: %s, and no process is known to have died of it", fl.At.File, fl.At.Line, what)
+		back = append(back, fl.noFailure("the job continued after it, and no process is known to have died", what+", and no process is known to have died of it", fl.At.Pos))
 	}
+	return back, unsettled
 }
 
 // adopted takes back kills for memory that SLURM counted in a job's extern step where the program had said that it finished: that step holds
 // who logged in on the node, and what a site's own scripts start there.
-func (f *Facts) adopted() {
+func (f *Facts) adopted(warn *notes) (back []amendment) {
 	done := f.Finished()
 	if done == nil {
-		return
+		return nil
 	}
 	for i := range f.Obs.Ends {
 		e := &f.Obs.Ends[i]
@@ -62,51 +62,48 @@ func (f *Facts) adopted() {
 		}
 		for _, fl := range f.Failures {
 			if fl.Mechanism.Is(knowledge.ByKernel) && fl.Role == knowledge.CauseRole && fl.At.Pos == e.Pos {
-				fl.amend(fl.Meaning().as(knowledge.InfoRole), "the killed process was in the extern step, and the program had finished", done.Pos)
+				back = append(back, fl.become(knowledge.InfoRole, "the killed process was in the extern step, and the program had finished", done.Pos))
 			}
 		}
-		f.Warnings.add("%s:%d doesn't count as a failure: the killed process was in the extern step, and the program had said it finished", e.File, e.Line)
+		warn.add("%s:%d doesn't count as a failure: the killed process was in the extern step, and the program had said it finished", e.File, e.Line)
 	}
+	return back
 }
 
 // recovered takes back what lines tell of lost connections where training went on below them and the program says at last that it was
 // finished: a launcher put another in the place of who was lost. A process that an exception ended, or of which a launcher or the
 // scheduler says that it failed, did not come through; what a driver caught ended nobody. See parted for what is told behind the end.
-func (f *Facts) recovered() {
+func (f *Facts) recovered() (back []amendment) {
 	if f.Finished() == nil || len(f.Ends) > 0 || f.deaths(false) || f.leftBehind() || f.wentWrong(*f.Finished()) {
-		return
+		return nil
 	}
 	for _, fl := range f.Failures {
 		if fl.Kind == KindException && (fl.Role == knowledge.CauseRole || fl.Role == knowledge.SymptomRole) && f.stepsAfter(*fl.At) < goesOn {
-			return
+			return nil
 		}
 	}
 	for _, fl := range f.Failures {
 		if fl.Kind != KindSign && fl.Kind != KindNCCL && !caught(fl) || !fl.LostPeer() || f.stepsAfter(*fl.At) < goesOn {
 			continue
 		}
-		fl.amend(fl.Meaning().as(knowledge.InfoRole), "training continued, and the program says it finished", fl.At.Pos)
-		f.Warnings.add("%s:%d doesn't count as a failure: training continued, and the program says it finished", fl.At.File, fl.At.Line)
+		const why = "training continued, and the program says it finished"
+		back = append(back, fl.noFailure(why, why, fl.At.Pos))
 	}
+	return back
 }
 
-// tolerated leaves out failures to read or write after which training went on, whatever ended the job later: loaders skip
+// rest leaves out failures to read or write after which training went on, whatever ended the job later: loaders skip
 // items, and programs catch what a store raises. A rank that had died of it would have held the next step. Of other
 // exceptions more has to follow: see outlived.
-func (f *Facts) tolerated(t *tolerance) {
-	kept := f.Failures[:0]
-	for _, fl := range f.Failures {
-		if !f.tolerates(t, fl) {
-			kept = append(kept, fl)
-		}
-	}
-	f.Failures = kept
+func (t *tolerance) rest(all []*Failure, warn *notes) []*Failure {
+	kept := slices.DeleteFunc(all, t.tolerates)
 	for _, m := range t.order {
 		g := t.left[m]
 		what := cmp.Or(m.Survived(), "an exception")
-		f.Warnings.add("not counted as failures: %s of %s (%s; first at %s:%d); at least %d more steps were logged after each",
+		warn.add("not counted as failures: %s of %s (%s; first at %s:%d); at least %d more steps were logged after each",
 			reports(g.n), what, m, g.first.File, g.first.Line, g.steps)
 	}
+	return kept
 }
 
 // buffered is more than a process holds back of what it prints, in bytes, and leastBuffer the least of which it does: Python 8 KiB,
@@ -115,12 +112,12 @@ const buffered, leastBuffer = 16 << 10, 4 << 10
 
 // outlived says that training went on after an exception, and that the lines that say so were not standing in a buffer while
 // the process died: one writer reports more steps below, none of them an old one, in more text than any buffer holds.
-func (t *tolerance) outlived(f *Facts, fl *Failure) bool {
+func (t *tolerance) outlived(fl *Failure) bool {
 	if fl.Rank == NoRank && fl.Exc != nil && fl.Exc.Torn {
 		return false
 	}
 	reached := int64(-1)
-	t.course(f, fl.At.File)
+	t.course(fl.At.File)
 	below := t.below
 	clear(below)
 	for i := range t.points {
@@ -163,7 +160,7 @@ type stretch struct {
 }
 
 // course reads what a file reports of training. Failures come file by file, and many ask for the same one.
-func (t *tolerance) course(f *Facts, file string) {
+func (t *tolerance) course(file string) {
 	if t.asked && t.file == file {
 		return
 	}
@@ -174,9 +171,10 @@ func (t *tolerance) course(f *Facts, file string) {
 	loops := map[loop]int{}
 	var who whos
 	t.asked, t.file, t.points = true, file, t.points[:0]
-	from, _ := slices.BinarySearchFunc(f.Progress, file, func(p ProgressPoint, file string) int { return cmp.Compare(p.File, file) })
-	for i := from; i < len(f.Progress) && f.Progress[i].File == file; i++ { // they stand in the order of files
-		p := &f.Progress[i]
+	progress := t.f.Progress
+	from, _ := slices.BinarySearchFunc(progress, file, func(p ProgressPoint, file string) int { return cmp.Compare(p.File, file) })
+	for i := from; i < len(progress) && progress[i].File == file; i++ { // they stand in the order of files
+		p := &progress[i]
 		if p.Phase != worker.Training || p.Step < 0 {
 			continue
 		}
@@ -193,6 +191,8 @@ func (t *tolerance) course(f *Facts, file string) {
 
 // tolerance is what was reported and survived, by mechanism.
 type tolerance struct {
+	f     *Facts
+	flaps []*Failure // see flap
 	left  map[knowledge.Slug]*survived
 	order []knowledge.Slug
 	// The file that was asked for last, and room for its loops: see outlived.
@@ -208,20 +208,20 @@ type survived struct {
 }
 
 // tolerates notes a report that training went on after, and says so.
-func (f *Facts) tolerates(t *tolerance, fl *Failure) bool {
+func (t *tolerance) tolerates(fl *Failure) bool {
 	io := fl.Mechanism.Is(knowledge.ReadsOrWrites) && (fl.Kind == KindSign || fl.Kind == KindException || fl.Kind == KindLadder)
 	flap := fl.Says(knowledge.PortDown)
 	if fl.Role != knowledge.CauseRole || !io && !flap && fl.Kind != KindException && !atStart(fl) {
 		return false
 	}
-	n := f.stepsAfter(*fl.At)
+	n := t.f.stepsAfter(*fl.At)
 	if flap {
-		if n < goesOn || !t.passed(f, fl) {
+		if n < goesOn || !t.passed(fl) {
 			return false
 		}
-		f.flap(fl)
+		t.flaps = withFlap(t.flaps, fl)
 	}
-	if n < goesOn || !io && !flap && !t.outlived(f, fl) {
+	if n < goesOn || !io && !flap && !t.outlived(fl) {
 		return false
 	}
 	g := t.left[fl.Mechanism]
@@ -247,7 +247,7 @@ func atStart(fl *Failure) bool {
 // pastStart leaves out lines, without a traceback, about versions that do not fit, which a process meets when it begins, where they stand
 // above steps of training, or below them and something else tells how the job ended: they are a helper's words, or those of a tool that a
 // script calls when all is over. That srun tells of a task that ended with an error, and then ends the step, tells nothing else.
-func (f *Facts) pastStart() {
+func (f *Facts) pastStart() (back []amendment) {
 	line := func(fl *Failure) bool {
 		return fl.Role == knowledge.CauseRole && fl.Mechanism.Is(knowledge.Installed) && (fl.Kind == KindSign || fl.Kind == KindException && fl.Exc.Bare)
 	}
@@ -258,10 +258,11 @@ func (f *Facts) pastStart() {
 		if line(fl) && (f.stepsAfter(*fl.At) >= goesOn || told && slices.ContainsFunc(f.Progress, func(p ProgressPoint) bool {
 			return p.File == fl.At.File && p.Off < fl.At.Off && p.Phase == worker.Training
 		})) {
-			fl.amend(fl.Meaning().as(knowledge.InfoRole), "the job trained and didn't end because of this", fl.At.Pos)
-			f.Warnings.add("%s:%d doesn't count as a failure: the job trained and didn't end because of this", fl.At.File, fl.At.Line)
+			const why = "the job trained and didn't end because of this"
+			back = append(back, fl.noFailure(why, why, fl.At.Pos))
 		}
 	}
+	return back
 }
 
 // PortDown says that a failure tells of a port that went down, and of no transfer over it.
@@ -271,7 +272,7 @@ func PortDown(fl *Failure) bool { return fl.Says(knowledge.PortDown) && fl.Kerne
 const flapOver = 300
 
 // upAgain takes ports of which a process tells without a time for those that the node's kernel tells of, where training went on after them.
-func (f *Facts) upAgain() {
+func (f *Facts) upAgain() []amendment {
 	over := map[string]bool{}
 	for _, e := range f.Kernel {
 		if e.Kind == kernel.Link {
@@ -279,7 +280,7 @@ func (f *Facts) upAgain() {
 			over[e.Node] = (past || !seen) && (e.When == Outlived || e.When == Before)
 		}
 	}
-	f.passing(func(fl *Failure) string {
+	return f.passing(func(fl *Failure) string {
 		if fl.T.Valid || !over[fl.Node] {
 			return ""
 		}
@@ -288,8 +289,8 @@ func (f *Facts) upAgain() {
 }
 
 // backAgain takes ports that NCCL itself says came up again for what held nobody: transfers that fail of it say so themselves.
-func (f *Facts) backAgain() {
-	f.passing(func(fl *Failure) string {
+func (f *Facts) backAgain() []amendment {
+	return f.passing(func(fl *Failure) string {
 		if down := f.portBack(fl); down == nil || f.stoppedAt(*down) {
 			return ""
 		}
@@ -298,19 +299,22 @@ func (f *Facts) backAgain() {
 }
 
 // passing takes back ports that went down, as far as there is a reason.
-func (f *Facts) passing(why func(*Failure) string) {
+func (f *Facts) passing(why func(*Failure) string) (back []amendment) {
+	said := map[string]bool{}
 	for _, fl := range f.Failures {
 		if fl.Role != knowledge.CauseRole || !PortDown(fl) {
 			continue
 		}
 		if reason := why(fl); reason != "" {
-			f.flap(fl)
-			fl.amend(fl.Meaning().as(knowledge.InfoRole), reason, fl.At.Pos)
-			if said := fmt.Sprintf("%s:%d doesn't count as a failure: %s", fl.At.File, fl.At.Line, reason); !slices.Contains(f.Warnings, said) {
-				f.Warnings = append(f.Warnings, said) // one line may carry two signs of the same
+			a := fl.noFailure(reason, reason, fl.At.Pos)
+			if said[a.warn] {
+				a.warn = "" // one line may carry two signs of the same
 			}
+			said[a.warn] = true
+			back = append(back, a)
 		}
 	}
+	return back
 }
 
 // stoppedAt says that the file that tells of a port tells of steps, of none after it, and that the job hung or failed: it may have been that.
@@ -344,25 +348,30 @@ func (f *Facts) portBack(fl *Failure) *worker.At {
 }
 
 // passed says that training went on for so long after a port had gone down.
-func (t *tolerance) passed(f *Facts, fl *Failure) bool {
+func (t *tolerance) passed(fl *Failure) bool {
 	m := fl.When()
 	if !m.Valid {
-		return t.outlived(f, fl)
+		return t.outlived(fl)
 	}
-	m.T += flapOver
-	return f.StepsSince(m) >= goesOn
+	return t.f.StepsSince(m.Add(flapOver)) >= goesOn
 }
 
-// flap keeps a port that went down and that training outlived: should transfers over it fail later, it says at which end. A process
+// withFlaps adds the ports of failures that are taken back.
+func withFlaps(flaps []*Failure, back []amendment) []*Failure {
+	for _, a := range back {
+		flaps = withFlap(flaps, a.fl)
+	}
+	return flaps
+}
+
+// withFlap adds a port that went down and that training outlived: should transfers over it fail later, it says at which end. A process
 // hears of each, and says so each time: one for each node will do.
-func (f *Facts) flap(fl *Failure) {
-	for _, o := range f.Flaps {
-		if o.Node == fl.Node {
-			return
-		}
+func withFlap(flaps []*Failure, fl *Failure) []*Failure {
+	if slices.ContainsFunc(flaps, func(o *Failure) bool { return o.Node == fl.Node }) {
+		return flaps
 	}
 	kept := *fl
-	f.Flaps = append(f.Flaps, &kept)
+	return append(flaps, &kept)
 }
 
 func reports(n int) string {
