@@ -65,17 +65,16 @@ func analysedOf(files []FileAnalysis, w world, obs *worker.Observations, warn *n
 
 // analysedThen leaves out what torchfrtrace says of another moment: of a collective that the members had left far behind by what their
 // watchdogs say, or had not come near.
-func (g *grouper) analysedThen() {
-	f := g.f
+func (g *grouper) analysedThen(all []Analysed) []Analysed {
 	told := map[string]bool{}
-	f.Analysed = slices.DeleteFunc(f.Analysed, func(a Analysed) bool {
+	return slices.DeleteFunc(all, func(a Analysed) bool {
 		guid, desc, _ := strings.Cut(a.Group, ":")
 		completed, issued := g.stated(worker.GroupRef{Known: true, GUID: guid, Desc: desc})
 		if a.Seq < 0 || completed == recorder.None || a.Seq+apart >= completed && a.Seq <= issued+apart {
 			return false
 		}
 		if !told[a.File] {
-			f.Warnings.add("%s is not used for group %s: its torchfrtrace output is for collective #%d but the watchdogs were at #%d, so it is from another moment or run", a.File, a.Group, a.Seq, completed+1)
+			g.warn.add("%s is not used for group %s: its torchfrtrace output is for collective #%d but the watchdogs were at #%d, so it is from another moment or run", a.File, a.Group, a.Seq, completed+1)
 		}
 		told[a.File] = true
 		return true

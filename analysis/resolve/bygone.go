@@ -18,11 +18,10 @@ type again struct {
 	p  *Pending  // with the later one
 }
 
-// bygone drops the waits of attempts before the last: nobody of a group can get to another of its works once a member has given up
+// dropBygone drops the waits of attempts before the last: nobody of a group can get to another of its works once a member has given up
 // one, so whoever began to wait in another after that was reported belongs to a later attempt. Up to when those began to wait nothing
 // that tells of waiting counts.
-func (g *grouper) bygone() {
-	f := g.f
+func (g *grouper) dropBygone() {
 	var reports []Moment
 	var begun []Moment // beside each the beginning of a wait that belongs to a later attempt
 	cut, last := Moment{}, worker.At{}
@@ -33,7 +32,7 @@ func (g *grouper) bygone() {
 		}
 	}
 	for _, o := range g.older {
-		if m := f.At(o.at); m.Valid && o.p.Start.Valid {
+		if m := g.At(o.at); m.Valid && o.p.Start.Valid {
 			pair(m, o.p.Start, o.at)
 		}
 	}
@@ -43,7 +42,7 @@ func (g *grouper) bygone() {
 		}
 		waits := byStart(gr)
 		for _, p := range gr.Pending {
-			if first := f.nextWait(waits, p); first.Valid {
+			if first := g.nextWait(waits, p); first.Valid {
 				pair(p.Report, first, p.At)
 			}
 		}
@@ -57,20 +56,20 @@ func (g *grouper) bygone() {
 	if !next.Valid {
 		return
 	}
-	f.bygone = next
+	g.bygone = next
 	over := func(p *Pending) bool { return p.Report.Valid && p.Report.T < next.T }
 	for _, gr := range g.order {
 		gr.Pending = slices.DeleteFunc(gr.Pending, over)
 	}
-	for _, r := range f.byRank {
+	for _, r := range g.byRank {
 		r.Pending = slices.DeleteFunc(r.Pending, over)
-		r.moved(f.ident)
+		r.moved(g.ident)
 	}
-	f.Anonymous = slices.DeleteFunc(f.Anonymous, func(r *Rank) bool {
+	g.Anonymous = slices.DeleteFunc(g.Anonymous, func(r *Rank) bool {
 		r.Pending = slices.DeleteFunc(r.Pending, over)
 		return len(r.Pending) == 0
 	})
-	f.Warnings.add("the watchdog reports up to %s:%d are from an earlier attempt: afterwards, other ranks waited in other collectives of the group", last.File, last.Line)
+	g.warn.add("the watchdog reports up to %s:%d are from an earlier attempt: afterwards, other ranks waited in other collectives of the group", last.File, last.Line)
 }
 
 // byStart are the waits of a group in the order in which they began.
@@ -86,13 +85,13 @@ func byStart(gr *Group) []*Pending {
 }
 
 // nextWait is when a member of the group first began to wait in another work after one was reported, clearly.
-func (f *Facts) nextWait(waits []*Pending, p *Pending) Moment {
+func (s *sight) nextWait(waits []*Pending, p *Pending) Moment {
 	if !p.Report.Valid || p.Work.Seq < 0 {
 		return Moment{}
 	}
 	from, _ := slices.BinarySearchFunc(waits, p.Report.T+bygoneSlack, func(q *Pending, t float64) int { return cmp.Compare(q.Start.T, t) })
 	for _, q := range waits[from:] {
-		if q.Work.Seq != p.Work.Seq && p.Report.Add(bygoneSlack).Before(q.Start) && (f.Compared(p.At, q.At) || p.Report.Add(farthestZones).Before(q.Start)) {
+		if q.Work.Seq != p.Work.Seq && p.Report.Add(bygoneSlack).Before(q.Start) && (s.Compared(p.At, q.At) || p.Report.Add(farthestZones).Before(q.Start)) {
 			return q.Start
 		}
 	}

@@ -27,7 +27,7 @@ func (g *grouper) erred() map[string]bool {
 	}
 	for i := range g.obs.Exceptions {
 		x := &g.obs.Exceptions[i]
-		if _, _, named := g.f.ident.rankOf(x.At); named && strings.Contains(x.Message, "NCCL error") {
+		if _, _, named := g.ident.rankOf(x.At); named && strings.Contains(x.Message, "NCCL error") {
 			add(x.At, worker.GroupRef{})
 		}
 	}

@@ -55,6 +55,8 @@ const NoRank = -1
 // Facts is everything that is known about the run, as typed statements.
 type Facts struct {
 	sight
+	groups
+	breakdown
 	reads
 	Job        JobFacts
 	JobZone    *time.Location  // of the job's clocks, as somebody states it; nil where nobody does
@@ -64,13 +66,8 @@ type Facts struct {
 	Kernel     []*KernelEvent  // what kernel logs say, in the order of files and lines
 	GPUStates  []*GPUState     // what tools say of GPUs, in the order of files
 	Ranks      []*Rank         // by global rank, ascending
-	Anonymous  []*Rank         // processes whose global rank nothing proves; ID is NoRank
-	Groups     []*Group
-	Failures   []*Failure // in order of time where proven, else of position
-	Named      []*Naming  // whom lines name beside their writer, in the order of files and lines
-	Flaps      []*Failure // ports that went down and that training outlived, the first of each node; none of Failures
-	Ends       []*End     // what the scheduler did, in file order
-	Signals    []Told     // dump and heartbeat machinery that no rank state holds
+	Named      []*Naming       // whom lines name beside their writer, in the order of files and lines
+	Signals    []Told          // dump and heartbeat machinery that no rank state holds
 	Desyncs    []worker.Desync
 	Analysed   []Analysed // what torchfrtrace says of flight recorders
 	Mismatches []worker.Mismatch
@@ -98,8 +95,6 @@ type Facts struct {
 	NCCL *NCCL
 	// Standing are the lines that stand out, whatever they say, the most suspicious first; nil where nobody looked for them.
 	Standing []novel.Line
-	// RecorderOff are ranks whose dump holds nothing because their recorder was off.
-	RecorderOff []int
 
 	// Traced is what the profiler's traces say of ranks beside each other; nil where none is of this run.
 	Traced *Traced
@@ -121,8 +116,7 @@ type Facts struct {
 	nodes      map[string]bool
 	nodesTyped bool
 
-	bygone Moment // when the last attempt began to wait: what watchdogs report before is of earlier ones
-	pace   pace
+	pace pace
 }
 
 // LastWords is the last line of a rank, without what stands in front of it: before a moment and, in each file, before an offset if any is given.

@@ -13,6 +13,61 @@ import (
 	"faultline/knowledge"
 )
 
+// breakdown is what went wrong in single processes, and how the run was ended.
+type breakdown struct {
+	Failures []*Failure // in order of time where proven, else of position
+	Flaps    []*Failure // ports that went down and that training outlived, the first of each node; none of Failures
+	Ends     []*End     // what the scheduler did, in file order
+}
+
+// breakdownOf collects what went wrong by what processes, launchers and schedulers print, and by SLURM's records; and amends it by what
+// stands beside it. The facts so far are a copy, which the amendments see filled.
+func breakdownOf(f Facts, obs *worker.Observations, warn *notes) breakdown {
+	said, orphans := &printed{likes: newLikes(true), tolerance: tolerance{f: &f}, warn: warn}, orphansOf(obs)
+	said.print(obs, orphans)
+	f.Failures = append(said.all, f.exits(obs, orphans)...)
+	sharedMemory(f.Failures)
+	f.Failures = append(f.Failures, f.tasks(obs)...)
+	ends, kills := f.ends(obs)
+	f.Ends = append(ends, f.Accounting.ends(f.clock, f.controllers)...)
+	f.Failures = append(f.withRecords(append(f.Failures, kills...)), f.ladderFailures()...)
+	for _, decide := range []func() []amendment{f.notFetched, f.itemsMissing} {
+		enact(decide(), warn)
+	}
+	f.Failures, f.Flaps = said.rest(f.Failures, warn), said.flaps
+	for _, decide := range []func() []amendment{f.pastStart, f.reconsider, f.awaited} {
+		enact(decide(), warn)
+	}
+	charged(f.attributed(), &f.sight)
+	f.Failures = collapse(f.Failures)
+	wordsOf(f.Failures)
+	retold, nobodys := f.retold()
+	enact(retold, warn)
+	disown(nobodys)
+	return f.breakdown.without(f.backAgain(), warn)
+}
+
+// without takes ports for outlived that a stage decided not to count.
+func (b breakdown) without(back []amendment, warn *notes) breakdown {
+	for _, a := range back {
+		b.Flaps = withFlap(b.Flaps, a.fl)
+	}
+	enact(back, warn)
+	return b
+}
+
+// settle takes back what the job is known to have survived, once all that failed is known.
+func settle(f *Facts, warn *notes) {
+	enact(f.parted(), warn)
+	enact(f.adopted(warn), warn)
+	enact(f.recovered(), warn)
+	back, unsettled := f.survived()
+	enact(back, warn)
+	for _, fl := range unsettled {
+		fl.Unsettled = true
+	}
+}
+
 // print collects what processes print of failures.
 func (p *printed) print(obs *worker.Observations, orphans orphans) {
 	for i := range obs.Exceptions {

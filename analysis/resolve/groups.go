@@ -8,9 +8,21 @@ import (
 	"faultline/analysis/worker"
 )
 
+// groups are the process groups of the run, with the collectives that did not complete in them.
+type groups struct {
+	Groups    []*Group
+	Anonymous []*Rank // processes that wait and whose global rank nothing proves; ID is NoRank
+	// RecorderOff are ranks whose dump holds nothing because their recorder was off.
+	RecorderOff []int
+	bygone      Moment // when the last attempt began to wait: what watchdogs report before is of earlier ones
+}
+
 // grouper gives every collective that timed out its process group, and every group its members.
 type grouper struct {
-	f     *Facts
+	*sight
+	groups
+	job   JobFacts // whose size groups may prove
+	warn  *notes
 	obs   *worker.Observations
 	byKey map[string]*Group
 	order []*Group
@@ -41,13 +53,13 @@ type echoKey struct {
 
 const unnamedKey = "unnamed"
 
-func newGrouper(f *Facts, obs *worker.Observations) *grouper {
-	g := &grouper{f: f, obs: obs, byKey: map[string]*Group{}, anon: map[string]*Rank{}, of: map[groupRank]int{}, echo: map[echoKey]bool{}, bySizes: map[string]*listing{}}
+func newGrouper(s *sight, job JobFacts, obs *worker.Observations, warn *notes) *grouper {
+	g := &grouper{sight: s, job: job, warn: warn, obs: obs, byKey: map[string]*Group{}, anon: map[string]*Rank{}, of: map[groupRank]int{}, echo: map[echoKey]bool{}, bySizes: map[string]*listing{}}
 	learn := func(at worker.At, ref worker.GroupRef) {
 		if !ref.Known || ref.Rank < 0 {
 			return
 		}
-		if id, _, ok := f.ident.rankOf(at); ok {
+		if id, _, ok := s.ident.rankOf(at); ok {
 			k := groupRank{ref.GUID, ref.Rank}
 			if old, seen := g.of[k]; seen && old != id {
 				id = ambiguous
@@ -61,7 +73,7 @@ func newGrouper(f *Facts, obs *worker.Observations) *grouper {
 	for i := range obs.Timeouts {
 		t := &obs.Timeouts[i]
 		learn(t.At, t.Group)
-		if _, _, ok := f.ident.rankOf(t.At); ok {
+		if _, _, ok := s.ident.rankOf(t.At); ok {
 			g.echo[echoKey{t.File, t.Sticky, t.Work.Seq, t.Work.Op}] = true
 		}
 	}
@@ -117,13 +129,13 @@ func (g *grouper) group(ref worker.GroupRef) *Group {
 
 // process is the writer of a line: a rank, or an anonymous process told apart by what the line states.
 func (g *grouper) process(at worker.At, sticky int, ref worker.GroupRef) (*Rank, string) {
-	if id, basis, ok := g.f.ident.rankOf(at); ok {
-		return g.f.rank(id, basis), "r" + strconv.Itoa(id)
+	if id, basis, ok := g.ident.rankOf(at); ok {
+		return g.rank(id, basis), "r" + strconv.Itoa(id)
 	}
 	if id, ok := g.rankIn(ref); ok {
-		r := g.f.rank(id, "rank inside a group whose members are known")
+		r := g.rank(id, "rank inside a group whose members are known")
 		if r.Node == "" {
-			r.Node, r.NodeBasis = g.f.ident.nodeOf(at), g.f.ident.nodeBasis[at.File]
+			r.Node, r.NodeBasis = g.ident.nodeOf(at), g.ident.nodeBasis[at.File]
 		}
 		r.addFile(at.File)
 		return r, "r" + strconv.Itoa(id)
@@ -136,7 +148,7 @@ func (g *grouper) process(at worker.At, sticky int, ref worker.GroupRef) (*Rank,
 		label = fmt.Sprintf("rank %d of group %s", ref.Rank, ref.GUID)
 		r := g.anon[label]
 		if r == nil {
-			r = &Rank{ID: NoRank, Label: label, Local: at.Who().Local, Node: g.f.ident.nodeOf(at), Pids: map[int]bool{}}
+			r = &Rank{ID: NoRank, Label: label, Local: at.Who().Local, Node: g.ident.nodeOf(at), Pids: map[int]bool{}}
 			g.anon[label] = r
 		}
 		return r, "a" + label
@@ -153,7 +165,7 @@ func (g *grouper) process(at worker.At, sticky int, ref worker.GroupRef) (*Rank,
 	}
 	r := g.anon[label]
 	if r == nil {
-		r = &Rank{ID: NoRank, Label: label, Local: at.Who().Local, Node: g.f.ident.nodeOf(at), Pids: map[int]bool{}}
+		r = &Rank{ID: NoRank, Label: label, Local: at.Who().Local, Node: g.ident.nodeOf(at), Pids: map[int]bool{}}
 		g.anon[label] = r
 	}
 	return r, "a" + label
@@ -163,7 +175,7 @@ func (g *grouper) process(at worker.At, sticky int, ref worker.GroupRef) (*Rank,
 // world size − 1 exists only in a group of the whole world, and no two processes may claim the same rank in it.
 func (g *grouper) worldOfUnnamed() {
 	gr := g.byKey[unnamedKey]
-	world := g.f.Job.WorldSize
+	world := g.job.WorldSize
 	if gr == nil {
 		return
 	}
@@ -193,10 +205,10 @@ func (g *grouper) worldOfUnnamed() {
 	gr.Default = true
 	for _, p := range gr.Pending {
 		if p.Rank.ID == NoRank {
-			r := g.f.rank(p.GroupRank, "rank in a group of all ranks")
+			r := g.rank(p.GroupRank, "rank in a group of all ranks")
 			if r.Node == "" {
 				r.Node = p.Rank.Node
-				r.NodeBasis = g.f.ident.nodeBasis[p.At.File]
+				r.NodeBasis = g.ident.nodeBasis[p.At.File]
 			}
 			delete(g.anon, p.Rank.Label)
 			old := p.Rank
@@ -245,7 +257,7 @@ func (gr *Group) single() bool {
 func (g *grouper) times() {
 	for _, gr := range g.order {
 		for _, p := range gr.Pending {
-			p.Report = g.f.At(p.At)
+			p.Report = g.At(p.At)
 			if p.Report.Valid && p.Work.RanForMS > 0 {
 				p.Start = p.Report.Add(-float64(p.Work.RanForMS) / 1000)
 			}
@@ -262,7 +274,7 @@ func (g *grouper) times() {
 		})
 	}
 	sort.SliceStable(g.order, func(i, j int) bool { return groupLess(g.order[i], g.order[j]) })
-	g.f.Groups = g.order
+	g.Groups = g.order
 }
 
 func groupLess(a, b *Group) bool {

@@ -9,7 +9,6 @@ import (
 
 // members finds out who belongs to each group, and how that is known.
 func (g *grouper) members() {
-	f := g.f
 	g.worldFromNumel()
 	for _, gr := range g.order {
 		for _, p := range gr.Pending {
@@ -26,10 +25,10 @@ func (g *grouper) members() {
 		switch {
 		case len(gr.listed) > 0:
 			gr.Members, gr.Size, gr.SizeBy, gr.Basis = gr.listed, len(gr.listed), "flight recorder", "recorder"
-		case gr.Default && f.Job.WorldSize > 0:
-			gr.Size, gr.SizeBy = f.Job.WorldSize, "world size"
+		case gr.Default && g.job.WorldSize > 0:
+			gr.Size, gr.SizeBy = g.job.WorldSize, "world size"
 			gr.Members = gr.Members[:0]
-			for i := 0; i < f.Job.WorldSize; i++ {
+			for i := 0; i < g.job.WorldSize; i++ {
 				gr.Members = append(gr.Members, i)
 			}
 			gr.Basis = "config-line"
@@ -74,7 +73,7 @@ func (g *grouper) inOrder(gr *Group) {
 	for _, id := range between {
 		gr.Members = insert(gr.Members, id)
 	}
-	world := g.f.Job.WorldSize
+	world := g.job.WorldSize
 	if whole && gr.Size == 0 && world > 0 && last >= (world+1)/2 && last < world {
 		for id := range world {
 			gr.Members = insert(gr.Members, id)
@@ -108,7 +107,7 @@ func (g *grouper) fromTopology(gr *Group) bool {
 		}
 	}
 	if g.bySizes[want] == nil {
-		g.bySizes[want] = listed(megatronGroups(want, g.f.Job))
+		g.bySizes[want] = listed(megatronGroups(want, g.job))
 	}
 	if ranks := g.fitting(gr, g.bySizes[want]); ranks != nil {
 		gr.Members, gr.Size, gr.SizeBy, gr.Basis = sorted(ranks), len(ranks), "parallel sizes", "topology"
@@ -284,7 +283,7 @@ func megatronGroups(kind string, j JobFacts) [][]int {
 func (g *grouper) sizeFromNumel(gr *Group) {
 	for _, p := range gr.Pending {
 		n := p.Work.Shares()
-		if n >= len(gr.Members) && n > 1 && (g.f.Job.WorldSize == 0 || n <= g.f.Job.WorldSize) {
+		if n >= len(gr.Members) && n > 1 && (g.job.WorldSize == 0 || n <= g.job.WorldSize) {
 			gr.Size, gr.SizeBy = n, "input and output sizes of "+p.Work.Op
 			return
 		}
@@ -295,8 +294,7 @@ func (g *grouper) sizeFromNumel(gr *Group) {
 // into one tensor, and a reduce-scatter out of one, unless the large one is the small one times the number of ranks. It must be the same for
 // all that wait, and leave room for every rank that was seen.
 func (g *grouper) worldFromNumel() {
-	f := g.f
-	if f.Job.WorldSize > 0 {
+	if g.job.WorldSize > 0 {
 		return
 	}
 	world := 0
@@ -316,12 +314,12 @@ func (g *grouper) worldFromNumel() {
 			}
 		}
 	}
-	for id := range f.byRank {
+	for id := range g.byRank {
 		if id >= world {
 			return
 		}
 	}
 	if world > 0 && world <= MaxWorld {
-		f.Job.WorldSize, f.Job.WorldFrom, f.Job.WorldEvidence = world, "input and output sizes of a collective of the default group", at
+		g.job.WorldSize, g.job.WorldFrom, g.job.WorldEvidence = world, "input and output sizes of a collective of the default group", at
 	}
 }

@@ -61,7 +61,7 @@ func (g *grouper) pendings() {
 	g.worldOfUnnamed()
 	for _, r := range g.anon {
 		if len(r.Pending) > 0 {
-			g.f.Anonymous = append(g.f.Anonymous, r)
+			g.Anonymous = append(g.Anonymous, r)
 		}
 	}
 	for _, gr := range g.order {
@@ -76,7 +76,7 @@ func (g *grouper) echoes(t *worker.Timeout) bool {
 	if t.Group.Known || t.Form == "error" {
 		return false
 	}
-	_, _, ok := g.f.ident.rankOf(t.At)
+	_, _, ok := g.ident.rankOf(t.At)
 	return !ok && g.echo[echoKey{t.File, t.Sticky, t.Work.Seq, t.Work.Op}]
 }
 

@@ -112,7 +112,6 @@ func (g *grouper) recorded(dumps map[int]RankDump) {
 	if len(dumps) == 0 {
 		return
 	}
-	f := g.f
 	world := map[int]*recorder.Dump{}
 	for id, d := range dumps {
 		world[id] = d.Dump
@@ -122,15 +121,15 @@ func (g *grouper) recorded(dumps map[int]RankDump) {
 		for _, id := range other {
 			delete(world, id)
 		}
-		f.Warnings.add("%s of the flight recorder (%s) not used: its counters are too far from those of another member of the group, so %s from another moment or run",
+		g.warn.add("%s of the flight recorder (%s) not used: its counters are too far from those of another member of the group, so %s from another moment or run",
 			countOf(len(other), "dump"), someFiles(dumps, other), map[bool]string{true: "it is", false: "they are"}[len(other) == 1])
 		if len(world) == 0 {
 			return
 		}
 		joined = recorder.Join(world)
 	}
-	f.Warnings = append(f.Warnings, joined.Warnings...)
-	f.RecorderOff = joined.Off
+	*g.warn = append(*g.warn, joined.Warnings...)
+	g.RecorderOff = joined.Off
 	off := map[int]bool{}
 	for _, id := range joined.Off {
 		off[id] = true
@@ -139,7 +138,7 @@ func (g *grouper) recorded(dumps map[int]RankDump) {
 		if off[id] {
 			continue
 		}
-		r := f.rank(id, recorderBasis)
+		r := g.rank(id, recorderBasis)
 		d := dumps[id]
 		r.Recorded = &Recorded{File: d.File, Idle: len(d.Dump.Open)+d.Dump.OpenMore == 0}
 		for _, s := range d.Dump.Status {
@@ -272,7 +271,7 @@ func someFiles(dumps map[int]RankDump, ranks []int) string {
 
 // state adds what one rank's dump says of one group.
 func (g *grouper) state(gr *Group, j *recorder.Joined, s *recorder.State, file string) {
-	r := g.f.rank(s.Rank, recorderBasis)
+	r := g.rank(s.Rank, recorderBasis)
 	var counters *Counters
 	if s.Tie != "" && s.Enqueued != recorder.None && s.Completed != recorder.None {
 		counters = &Counters{Enqueued: s.Enqueued, Completed: s.Completed, Record: &Record{file, "pg_status." + s.Local, []incident.Member{

@@ -14,7 +14,8 @@ import (
 	"faultline/analysis/worker"
 )
 
-// Resolve makes facts of observations. It never fails: what cannot be resolved stays unknown.
+// Resolve makes facts of observations. It never fails: what cannot be resolved stays unknown. It is the list of the stages: each makes values of
+// what it is given, and no other place sets a field of Facts. Those that are given all facts so far ask a few of many.
 func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -34,6 +35,8 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 		f.controllers, f.book = in.Accounting.Nodes, in.Accounting
 		f.Warnings = append(f.Warnings, in.Accounting.Warnings...)
 	}
+
+	// Which run, which job, how many ranks.
 	f.NCCL, obs = ncclOf(in, obs, runs, &f.Warnings)
 	obs, called := rollCall(mpiRanks(obs))
 	f.Obs = obs
@@ -54,6 +57,8 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	}
 	f.Tabled = tabledOf(in.Handed.Numbers, &f.Job, f.which, &f.Warnings)
 	f.Memories = byRank(in.Handed.Memory)
+
+	// Who and when: whose a line is, and by which clock.
 	nodes := in.Nodes
 	if (len(nodes) == 0 || in.NodesFrom != "") && f.Accounting != nil && !f.Accounting.Het && len(f.Accounting.Nodes) > 0 {
 		nodes = f.Accounting.Nodes
@@ -72,17 +77,22 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	clock.year, clock.newYear = inferYear(dates)
 	f.YearProven = clock.year != 0 || !dates.have(line.MonthDay)
 	f.sight = newSight(ident, clock, obs, f.NCCL)
-	g := newGrouper(f, obs)
+
+	// Who waits in which group; what all see at once ties the clocks.
+	g := newGrouper(&f.sight, f.Job, obs, &f.Warnings)
 	g.pendings()
 	g.recorded(dumps)
-	g.analysedThen()
+	f.Analysed = g.analysedThen(f.Analysed)
 	clock.offsets = calibrate(f.anchors(g.order, obs))
 	clock.zones = mixed(clock.offsets)
 	maps.Copy(clock.offsets, f.slurmClocks(obs))
 	clock.records = f.recordsClock(f.Accounting, obs)
 	g.times()
-	g.bygone()
+	g.dropBygone()
 	g.members()
+	f.groups, f.Job = g.groups, g.job
+
+	// What the run did: its steps, its reads and writes.
 	f.Signals = f.told(obs, f.bygone)
 	f.Progress = f.progress(obs)
 	if len(f.Progress) == 0 && f.last() {
@@ -94,46 +104,18 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.Job.Name, f.Job.Cluster = nameOf(in.JobName, obs, f.Job.Arguments), mostStated(obs, "cluster")
 	f.Job.StepsLogged, f.Job.StepsToCome = stepsLogged(f.Progress), stepsToCome(obs, f.Job.Arguments)
 	f.reads = readsOf(&reading{sight: &f.sight, steps: &f.pace, tails: f.Tails, finished: f.Job.ExitOK != nil}, obs, &f.Warnings)
-	said, orphans := &printed{likes: newLikes(true), tolerance: tolerance{f: f}, warn: &f.Warnings}, orphansOf(obs)
-	said.print(obs, orphans)
-	f.Failures = append(said.all, f.exits(obs, orphans)...)
-	sharedMemory(f.Failures)
-	f.Failures = append(f.Failures, f.tasks(obs)...)
-	ends, kills := f.ends(obs)
-	f.Ends = append(ends, f.Accounting.ends(f.clock, f.controllers)...)
-	f.Failures = append(f.withRecords(append(f.Failures, kills...)), f.ladderFailures()...)
-	for _, decide := range []func() []amendment{f.notFetched, f.itemsMissing} {
-		enact(decide(), &f.Warnings)
-	}
-	f.Failures, f.Flaps = said.rest(f.Failures, &f.Warnings), said.flaps
-	for _, decide := range []func() []amendment{f.pastStart, f.reconsider, f.awaited} {
-		enact(decide(), &f.Warnings)
-	}
-	charged(f.attributed(), &f.sight)
-	f.Failures = collapse(f.Failures)
-	wordsOf(f.Failures)
-	retold, nobodys := f.retold()
-	enact(retold, &f.Warnings)
-	disown(nobodys)
-	back := f.backAgain()
-	f.Flaps = withFlaps(f.Flaps, back)
-	enact(back, &f.Warnings)
+
+	// What failed, and what was survived.
+	f.breakdown = breakdownOf(*f, obs, &f.Warnings)
 	kernels := f.kernelLogs(in)
 	f.Kernel, f.GPUStates, f.Failures = kernels.events, kernels.states, kernels.failures
-	back = f.upAgain()
-	f.Flaps = withFlaps(f.Flaps, back)
-	enact(back, &f.Warnings)
+	f.breakdown = f.breakdown.without(f.upAgain(), &f.Warnings)
 	f.Handed.RAS = f.rasThen(f.Handed.RAS, &f.Warnings)
 	nameItems(f.Failures)
 	f.Courses = coursesOf(f.Progress, f.Job.WorldSize, obs)
-	enact(f.parted(), &f.Warnings)
-	enact(f.adopted(&f.Warnings), &f.Warnings)
-	enact(f.recovered(), &f.Warnings)
-	back, unsettled := f.survived()
-	enact(back, &f.Warnings)
-	for _, fl := range unsettled {
-		fl.Unsettled = true
-	}
+	settle(f, &f.Warnings)
+
+	// What is missing, and what is known from beside the logs.
 	f.Job.Least, f.Job.LeastFrom = f.least()
 	f.Coverage = coverageOf(f, in)
 	f.Fabric = fabricOf(f)

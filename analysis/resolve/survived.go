@@ -356,14 +356,6 @@ func (t *tolerance) passed(fl *Failure) bool {
 	return t.f.StepsSince(m.Add(flapOver)) >= goesOn
 }
 
-// withFlaps adds the ports of failures that are taken back.
-func withFlaps(flaps []*Failure, back []amendment) []*Failure {
-	for _, a := range back {
-		flaps = withFlap(flaps, a.fl)
-	}
-	return flaps
-}
-
 // withFlap adds a port that went down and that training outlived: should transfers over it fail later, it says at which end. A process
 // hears of each, and says so each time: one for each node will do.
 func withFlap(flaps []*Failure, fl *Failure) []*Failure {

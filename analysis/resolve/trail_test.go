@@ -94,7 +94,7 @@ func TestTheTrailTellsWhatChangedAndWhy(t *testing.T) {
 	other := *fl
 	fl.amend(read.following(), "a peer was gone", worker.Pos{File: "a.log", Line: 3})
 	other.amend(read.as(knowledge.InfoRole), "training went on", other.At.Pos)
-	f := &Facts{Failures: []*Failure{fl, &other}}
+	f := &Facts{breakdown: breakdown{Failures: []*Failure{fl, &other}}}
 	want := []string{
 		"a.log:7: cuda-error (cause) by cuda-launch-failure -> consequence by cuda-launch-failure: a peer was gone (a.log:3)",
 		"a.log:7: cuda-error (cause) by cuda-launch-failure -> cuda-error (info) by cuda-launch-failure: training went on",
