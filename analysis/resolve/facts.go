@@ -4,6 +4,7 @@
 package resolve
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -403,4 +404,39 @@ type Coverage struct {
 	paired   map[string]bool
 	// ranksNamed is true where some line or file name says whose it is.
 	ranksNamed bool
+}
+
+// addFile notes a file that holds lines of the rank.
+func (r *Rank) addFile(name string) {
+	r.Files = insert(r.Files, name)
+}
+
+// seen notes where lines of the rank stand.
+func (r *Rank) seen(first, last worker.At, text string) {
+	if r.First.File == "" || less(first.Pos, r.First.Pos) {
+		r.First = first
+	}
+	if r.LastAt.File == "" || less(r.LastAt.Pos, last.Pos) {
+		r.LastAt, r.LastText = last, text
+	}
+}
+
+func less(a, b worker.Pos) bool { return comparePos(&a, &b) < 0 }
+
+func comparePos(a, b *worker.Pos) int {
+	if a.File != b.File {
+		return cmp.Compare(a.File, b.File)
+	}
+	return cmp.Or(cmp.Compare(a.Off, b.Off), cmp.Compare(a.Len, b.Len))
+}
+
+// Describe names a process for people.
+func (r *Rank) Describe() string {
+	if r.ID == NoRank {
+		return r.Label
+	}
+	if r.Node != "" {
+		return fmt.Sprintf("rank %d on %s", r.ID, r.Node)
+	}
+	return fmt.Sprintf("rank %d", r.ID)
 }

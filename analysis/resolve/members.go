@@ -1,6 +1,8 @@
 package resolve
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 	"strings"
 
@@ -82,15 +84,13 @@ func (g *grouper) inOrder(gr *Group) {
 	}
 }
 
-func insert(s []int, v int) []int {
-	i := sort.SearchInts(s, v)
-	if i < len(s) && s[i] == v {
+// insert adds a value to a sorted list that may hold it.
+func insert[T cmp.Ordered](s []T, v T) []T {
+	i, found := slices.BinarySearch(s, v)
+	if found {
 		return s
 	}
-	s = append(s, 0)
-	copy(s[i+1:], s[i:])
-	s[i] = v
-	return s
+	return slices.Insert(s, i, v)
 }
 
 // fromTopology takes the members from lines that list them, or from the parallel sizes in Megatron-Core's order
@@ -161,9 +161,7 @@ func (g *grouper) fitting(gr *Group, l *listing) []int {
 }
 
 func sorted(v []int) []int {
-	s := append([]int(nil), v...)
-	sort.Ints(s)
-	return s
+	return slices.Sorted(slices.Values(v))
 }
 
 // fits holds a listed group against what was seen of it: the same rank at the same place.

@@ -104,3 +104,23 @@ func (p *pace) since(m Moment) int {
 
 // StampedSteps is how many steps are reported with a time.
 func (f *Facts) StampedSteps() int { return len(f.pace.times) }
+
+// talked is the number of a group's collective before which its connections have proven to work: setting up takes fewer.
+const talked = 32
+
+// talkedIn says that the processes have done as many.
+func talkedIn(obs *worker.Observations) bool {
+	return slices.ContainsFunc(obs.Signals, func(v worker.Signal) bool { return v.Kind == worker.SignalAsync && v.N >= talked }) ||
+		slices.ContainsFunc(obs.Timeouts, func(t worker.Timeout) bool { return t.Work.Seq >= talked }) ||
+		slices.ContainsFunc(obs.States, func(s worker.State) bool { return s.Work >= talked })
+}
+
+// progress are the lines about steps, with their moments and ranks.
+func (s *sight) progress(obs *worker.Observations) []ProgressPoint {
+	out := make([]ProgressPoint, len(obs.Progress))
+	for i := range obs.Progress {
+		p := &obs.Progress[i]
+		out[i] = ProgressPoint{p, s.At(p.At), s.rankOr(p.At)}
+	}
+	return out
+}

@@ -1,6 +1,9 @@
 package resolve
 
 import (
+	"maps"
+	"slices"
+
 	"faultline/analysis/line"
 	"faultline/analysis/worker"
 )
@@ -172,4 +175,29 @@ func (s *sight) spoken(n *NCCL) {
 			}
 		}
 	}
+}
+
+// ranked are the ranks by their number, with the moments of their last lines.
+func (s *sight) ranked() []*Rank {
+	ranks := slices.SortedFunc(maps.Values(s.byRank), func(a, b *Rank) int { return a.ID - b.ID })
+	for _, r := range ranks {
+		r.Last = s.when(r.LastAt)
+	}
+	return ranks
+}
+
+// span is when the job's own lines begin and end; where none is stamped, the scheduler's end is the only clock there may be.
+func (s *sight) span(tails []worker.Tail, ends []*End) (start, end Moment) {
+	for _, t := range tails {
+		for _, at := range []worker.At{t.First, t.Last} {
+			m := s.At(at)
+			if start = start.Earliest(m); m.Valid && (!end.Valid || m.T > end.T) {
+				end = m
+			}
+		}
+	}
+	if i := slices.IndexFunc(ends, func(e *End) bool { return e.T.Valid }); i >= 0 && !end.Valid {
+		end = ends[i].T
+	}
+	return start, end
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strconv"
 	"time"
 
 	"faultline/analysis/line"
@@ -387,6 +388,37 @@ func (s *sight) slurmClocks(obs *worker.Observations) map[clockKey]offset {
 			if ref != 0 && math.Abs(quarter) <= 14*3600 && math.Abs(delta-quarter) <= endLag {
 				out[k] = offset{-quarter, endLag}
 				break
+			}
+		}
+	}
+	return out
+}
+
+// anchors are the instants that nodes share. Only states of the machine are used, never plain log lines.
+func (s *sight) anchors(groups []*Group, obs *worker.Observations) []anchor {
+	var out []anchor
+	add := func(event string, at worker.At, shift float64) {
+		t, ok := s.clock.civil(stampOf(at))
+		if !ok || at.Stamp.Emitter != line.Container {
+			return
+		}
+		out = append(out, anchor{event, s.clockNode(at), t - shift})
+	}
+	for i := range obs.Dumps {
+		if !obs.Dumps[i].Local {
+			add("dump", obs.Dumps[i].At, 0)
+		}
+	}
+	for i := range obs.Signals {
+		if obs.Signals[i].Kind == worker.SignalObserved {
+			add("dump", obs.Signals[i].At, 0)
+		}
+	}
+	for _, gr := range groups {
+		for _, p := range gr.Pending {
+			if p.Work.RanForMS > 0 {
+				add("start "+gr.Key+" "+strconv.FormatInt(p.Work.Seq, 10), p.At, float64(p.Work.RanForMS)/1000)
+				add("report", p.At, 0)
 			}
 		}
 	}
