@@ -112,6 +112,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	settle(f, &f.Warnings)
 
 	// What is missing, and what is known from beside the logs.
+	f.Ranks = f.ranked()
 	f.Job.Least, f.Job.LeastFrom = f.least()
 	f.Coverage = coverageOf(f, in)
 	f.Fabric = fabricOf(f)
@@ -119,7 +120,6 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.Named = f.named()
 	f.Stood, f.Listed = stoodOf(f, in.Handed.Stacks, &f.Warnings)
 	slices.SortStableFunc(f.Anonymous, func(a, b *Rank) int { return strings.Compare(a.Label, b.Label) })
-	f.Ranks = f.ranked()
 	f.Job.Start, f.Job.End = f.span(f.Tails, f.Ends)
 	return f, nil
 }
