@@ -29,6 +29,7 @@ import (
 	"faultline/analysis/artifact/recorder"
 	"faultline/analysis/artifact/rows"
 	"faultline/analysis/artifact/stacks"
+	"faultline/analysis/artifact/timeseries"
 	"faultline/analysis/artifact/trace"
 	"faultline/analysis/resolve"
 	"faultline/analysis/scan"
@@ -50,6 +51,8 @@ type evidenceKind struct {
 	alone bool
 	// only says that a whole file is nothing else: then it is no worker's log either.
 	only func([]byte) bool
+	// besides: it is read from a file that another kind recognises as well, and from small logs of the job.
+	besides bool
 }
 
 type readKindFunc func(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error)
@@ -80,6 +83,8 @@ var evidenceKinds = []evidenceKind{
 	rowByRow(&bmc.Kind),
 	{name: "bundles from bot collect", recognise: collected.Recognise, read: readCollected, alone: true},
 	rowByRow(&checked.Kind),
+	{name: "tables over time (CSV, TSV, columns, name=value or JSON rows, with a time or a step: nvidia-smi, dmon, iostat, vmstat, sar, port counters, own metrics)",
+		recognise: timeseries.Recognise, read: readSeries, only: timeseries.Headed, besides: true},
 }
 
 // rowByRow is a kind of which each row speaks for itself: its package is all there is to it.
@@ -103,12 +108,25 @@ const (
 func kindsIn(head []byte, whole bool) []*evidenceKind {
 	for i := range evidenceKinds {
 		if evidenceKinds[i].recognise(head) {
-			return []*evidenceKind{&evidenceKinds[i]}
+			return append([]*evidenceKind{&evidenceKinds[i]}, besides(i, head)...)
 		}
 	}
 	var out []*evidenceKind
 	for i := range evidenceKinds {
 		if k := &evidenceKinds[i]; whole && k.pasted != nil && k.pasted(head) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// besides are the kinds that a file is which is of kind i.
+func besides(i int, head []byte) (out []*evidenceKind) {
+	if evidenceKinds[i].alone {
+		return nil
+	}
+	for j := range evidenceKinds {
+		if k := &evidenceKinds[j]; j != i && k.besides && k.recognise(head) {
 			out = append(out, k)
 		}
 	}
@@ -289,6 +307,14 @@ func readStacks(ctx context.Context, file string, r io.Reader) (func(*resolve.Ha
 		return nil, err
 	}
 	return func(h *resolve.Handed) { h.Stacks = append(h.Stacks, resolve.StackFile{Name: file, Stacks: f}) }, nil
+}
+
+func readSeries(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error) {
+	t, err := timeseries.Read(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return func(h *resolve.Handed) { h.Series = append(h.Series, resolve.SeriesFile{File: file, Table: t}) }, nil
 }
 
 func readCollected(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error) {

@@ -63,7 +63,7 @@ func Look(ctx context.Context, from scan.Opener, s incident.Source) (what string
 		return "log of a storage daemon", true, nil
 	case s.Bytes <= maxRecords && accounting.Recognise(first) != accounting.None:
 		return "SLURM's records", true, nil
-	case len(kinds) > 0:
+	case len(kinds) > 0 && (!kinds[0].besides || kinds[0].only(head)):
 		return kinds[0].name, true, nil
 	}
 	sc, err := worker.NewScanner()

@@ -195,9 +195,13 @@ func look(ctx context.Context, from scan.Opener, s incident.Source, room *bytes.
 	switch kinds := kindsIn(head, whole); {
 	case len(kinds) == 0:
 		return looked{}
+	case kinds[0].only != nil && kinds[0].only(head) && mute(ctx, s.Name, head):
+		return looked{kind: evidence}
+	case kinds[0].besides && !whole:
+		return looked{} // a log with numbers in its lines
 	case kinds[0].alone && kinds[0].recognise(head), // not merely pasted into a log
-		whole && kinds[0].only != nil && kinds[0].only(head),
-		whole && kinds[0].recognise(head) && mute(ctx, s.Name, head): // a name may hold a rank; its silence tells nothing
+		whole && kinds[0].only != nil && !kinds[0].besides && kinds[0].only(head),
+		whole && !kinds[0].besides && kinds[0].recognise(head) && mute(ctx, s.Name, head): // a name may hold a rank; its silence tells nothing
 		return looked{kind: evidence}
 	case whole:
 		return looked{kind: evidenceToo, kinds: kinds}

@@ -25,6 +25,7 @@ var artifacts = []func(*resolve.Facts) (incident.Artifact, bool){
 	kernelArtifact,
 	gpuArtifact,
 	memoryArtifact,
+	seriesArtifact,
 	nodesArtifact,
 	collectedArtifact,
 }

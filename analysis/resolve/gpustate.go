@@ -30,9 +30,9 @@ func (s *GPUState) At(p gpustate.Place) worker.At {
 
 // tools are words in names of files that say what made them; what is left of such a name may be a host.
 var (
-	tools    = pattern.New(`^(?:(.+?)[._-])?(?:dmesg|nvidia[-_]?smi|nvsmi|kern(?:el)?|journal(?:ctl)?|syslog|messages|dcgmi?|gpu[-_](?:state|util)|rocm[-_]?smi)(?:[._-](?:q|L|t|T|diag|health|kernel|log|before|after))*(?:[._-](.+))?$`)
+	tools    = pattern.New(`^(?:(.+?)[._-])?(?:dmesg|nvidia[-_]?smi|nvsmi|kern(?:el)?|journal(?:ctl)?|syslog|messages|dcgmi?|iostat|vmstat|mpstat|pidstat|sar|dmon|ethtool|gpu[-_](?:state|util)|rocm[-_]?smi)(?:[._-](?:q|L|t|T|diag|health|kernel|log|before|after))*(?:[._-](.+))?$`)
 	hostLike = pattern.New(`^[a-z][a-z0-9-]*\d[a-z0-9-]*$`)
-	endings  = []string{".gz", ".zst", ".xz", ".bz2", ".log", ".txt", ".out", ".csv"}
+	endings  = []string{".gz", ".zst", ".xz", ".bz2", ".log", ".txt", ".out", ".csv", ".tsv", ".json", ".jsonl"}
 )
 
 // nodeOf is the node that a file with evidence is of: by its origin, by the name of a node of the job in its name, or by a name that is
@@ -51,6 +51,18 @@ func (g *gpus) nodeOf(file, origin string) (node, basis string) {
 	if best != "" {
 		return best, "file name"
 	}
+	if h := besideTool(name); h != "" {
+		return h, "file name"
+	}
+	if dir := ShortHost(path.Base(path.Dir(file))); g.nodes[dir] {
+		return dir, "name of its directory"
+	}
+	return "", ""
+}
+
+// stem is a file's name in lower case without its endings.
+func stem(name string) string {
+	name = strings.ToLower(path.Base(name))
 	for again := true; again; {
 		again = false
 		for _, s := range endings {
@@ -59,17 +71,19 @@ func (g *gpus) nodeOf(file, origin string) (node, basis string) {
 			}
 		}
 	}
-	if m := tools.FindStringSubmatch(name); m != nil {
+	return name
+}
+
+// besideTool is the host beside the name of a tool in a file's name, "" none.
+func besideTool(name string) string {
+	if m := tools.FindStringSubmatch(stem(name)); m != nil {
 		for _, part := range m[1:] {
 			if h := ShortHost(part); hostLike.MatchString(h) {
-				return h, "file name"
+				return h
 			}
 		}
 	}
-	if dir := ShortHost(path.Base(path.Dir(file))); g.nodes[dir] {
-		return dir, "name of its directory"
-	}
-	return "", ""
+	return ""
 }
 
 // bound says that no name goes on at i.

@@ -6,6 +6,7 @@ import (
 	"faultline/analysis/artifact/nccl"
 	"faultline/analysis/artifact/ras"
 	"faultline/analysis/artifact/rows"
+	"faultline/analysis/artifact/timeseries"
 )
 
 // Handed is evidence beside the logs, as it was read, by kind. Its order is that of the files' names.
@@ -30,6 +31,7 @@ type Handed struct {
 	Kernel    []KernelLog     // of nodes
 	GPUs      []GPUState      // what tools say of GPUs
 	Rows      []RowFile       // what speaks for itself row by row
+	Series    []SeriesFile    // tables over time
 	// Origins are the nodes that files were fetched from, by their names, where that is known.
 	Origins  map[string]string
 	Captures []CaptureFile // of tcpdump
@@ -40,6 +42,12 @@ type RowFile struct {
 	File string
 	Kind *rows.Kind
 	Rows []rows.Told
+}
+
+// SeriesFile is a table over time.
+type SeriesFile struct {
+	File  string
+	Table *timeseries.Table
 }
 
 // Empty says that there is none.

@@ -42,6 +42,12 @@ func late(sc *Scene, slug knowledge.Slug, ofData bool) *Proposal {
 		p.For = append(p.For, voiceFinding(&l.Voices[i], l.Phase))
 	}
 	p.Led = append(p.Led, voiceFinding(&l.Waiters[0], l.Waited))
+	if x := shifted(f, &s.Slowdown); x != nil && x.agrees(p, &l) {
+		x.support(p)
+		if len(p.Nodes) == 0 {
+			p.Nodes, p.Scope = x.list[0].Nodes, "node"
+		}
+	}
 	return p
 }
 

@@ -36,6 +36,9 @@ func slowed(f *resolve.Facts) (s slowing, ok bool) {
 // open says that the phases do not decide what grew: they are not printed, or are one rank's, which waits for a late rank as for a slow link.
 func (s *slowing) open() bool { return s.Class == "" || s.Class == slow.Communication && !s.Across }
 
+// SlowedAt is the slowdown that the report speaks of.
+func SlowedAt(f *resolve.Facts) (resolve.Slowdown, bool) { return worstSlowdown(f) }
+
 // worstSlowdown is the one that most lines show. Of a whole log of a job that ended otherwise, a little slower is no verdict.
 func worstSlowdown(f *resolve.Facts) (d resolve.Slowdown, found bool) {
 	for _, c := range f.Courses {

@@ -1,0 +1,258 @@
+package mechanism
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"faultline/analysis/moved"
+	"faultline/analysis/resolve"
+	"faultline/analysis/slow"
+	"faultline/incident"
+	"faultline/knowledge"
+)
+
+// Tables over time decide where a slowdown is: what changed when it began, for one and not for the rest, is where to look. What changed for all
+// says only what it is. Several places at once decide nothing.
+
+// shift is what the tables say of one slowdown.
+type shift struct {
+	list  []moved.Quantity // of that place, or of all
+	class slow.Class
+	all   bool
+	// device is true where the place is none of the job's nodes, reach where it is several nodes whose collectives alone are slow: neither is a
+	// node at fault.
+	device, reach bool
+}
+
+// shifted is what the tables say of a slowdown; nil where they say nothing, or name several places.
+func shifted(f *resolve.Facts, d *resolve.Slowdown) *shift {
+	all, _ := f.Moved(d)
+	by := map[string]*shift{}
+	var own, devices, reaches, ranks []*shift
+	everywhere := &shift{all: true}
+	for _, q := range all {
+		if q.All {
+			everywhere.list = append(everywhere.list, q)
+			continue
+		}
+		device := q.Beside && q.Class == slow.Communication && len(q.Nodes) == 1 && q.Member != ""
+		if q.Beside && !device && len(q.Nodes) > 0 && f.Foreign(q.Nodes[0]) {
+			continue
+		}
+		key := strings.Join(q.Nodes, ",")
+		if key == "" {
+			key = q.Member
+		}
+		x := by[key]
+		if x == nil {
+			x = &shift{device: device, reach: !device && len(q.Nodes) > 1 && q.Class == slow.Communication}
+			by[key] = x
+			switch {
+			case x.device:
+				devices = append(devices, x)
+			case x.reach:
+				reaches = append(reaches, x)
+			case len(q.Nodes) == 0 && len(q.Ranks) > 0:
+				ranks = append(ranks, x) // on which node that is, the tables don't say
+			default:
+				own = append(own, x)
+			}
+		}
+		x.list = append(x.list, q)
+	}
+	if len(devices) == 1 && len(reaches) == 1 { // those that the device connects
+		devices[0].list = append(devices[0].list, reaches[0].list...)
+	}
+	for _, places := range [][]*shift{own, devices, reaches, ranks} {
+		if len(places) > 1 {
+			return nil
+		}
+		if len(places) == 1 {
+			return places[0].classed()
+		}
+	}
+	if len(everywhere.list) == 0 {
+		return nil
+	}
+	x := everywhere.classed()
+	if slices.ContainsFunc(x.list, func(q moved.Quantity) bool { return q.Class != x.class }) {
+		return nil
+	}
+	return x
+}
+
+// classed notes what most quantities of a place are about.
+func (x *shift) classed() *shift {
+	n := map[slow.Class]int{}
+	for _, q := range x.list {
+		n[q.Class]++
+	}
+	for _, q := range x.list {
+		if x.class == "" || n[q.Class] > n[x.class] && q.Class != "" {
+			x.class = q.Class
+		}
+	}
+	return x
+}
+
+// slug is the mechanism that a shift speaks for.
+func (x *shift) slug() knowledge.Slug {
+	switch {
+	case x.class == slow.Data:
+		return knowledge.DataloaderStall
+	case x.class == slow.Communication:
+		return knowledge.SlowCommunication
+	case x.class == slow.Save:
+		return knowledge.SlowCheckpoint
+	case !x.all:
+		return knowledge.SlowRank
+	case x.class == slow.Host:
+		return knowledge.SlowHost
+	}
+	return knowledge.SlowCompute
+}
+
+// fits says that the phases of a step do not speak against a shift: they leave open what grew, or it is that, or what the host or a GPU does to it.
+func (s *slowing) fits(x *shift) bool {
+	switch {
+	case s.open(), s.Class == x.class:
+		return true
+	case x.class == slow.Host, x.class == "":
+		return !x.all && s.Class != slow.Communication
+	}
+	return false
+}
+
+// movedTo proposes a mechanism for which the tables speak.
+func movedTo(slug knowledge.Slug) func(*Scene) *Proposal {
+	return func(sc *Scene) *Proposal {
+		f := sc.Facts
+		s, ok := slowed(f)
+		if !ok {
+			return nil
+		}
+		x := shifted(f, &s.Slowdown)
+		if x == nil || x.slug() != slug || !s.fits(x) {
+			return nil
+		}
+		p := s.proposal(f, slug, 0.88)
+		q := &x.list[0]
+		p.Summary = fmt.Sprintf("%s %s: %s", q.What, changed(q, x.who()), slower(f, &s.Slowdown))
+		if q.Alone {
+			p.Base = 0.8
+		}
+		x.support(p)
+		x.place(f, p)
+		return p
+	}
+}
+
+// support adds what the tables show.
+func (x *shift) support(p *Proposal) {
+	q := &x.list[0]
+	p.Why += "; " + q.What + " " + changed(q, x.who())
+	if q.Rest > 0 {
+		p.Why += fmt.Sprintf(", and not on the other %d in these tables", q.Rest)
+	}
+	for i := range x.list[:min(len(x.list), 3)] {
+		p.For = append(p.For, QuantityFinding(&x.list[i]))
+	}
+}
+
+// agrees says that the place of a shift is where processes are late: their node, or one in the names of all their files, or where nothing says
+// on which node they run, the only one on which the tables show a reason.
+func (x *shift) agrees(p *Proposal, l *resolve.Late) bool {
+	nodes := x.list[0].Nodes
+	if x.all || x.device || len(nodes) != 1 {
+		return false
+	}
+	if len(p.Nodes) > 0 {
+		return len(p.Nodes) == 1 && p.Nodes[0] == nodes[0]
+	}
+	named := func(v resolve.Voice) bool { return strings.Contains(v.File, nodes[0]) }
+	if slices.ContainsFunc(l.Waiters, named) {
+		return false
+	}
+	class := slow.ClassOf(l.Phase)
+	return class == x.class || class == "" || x.class == slow.Host || !slices.ContainsFunc(l.Voices, func(v resolve.Voice) bool { return !named(v) })
+}
+
+// place names the node or the ranks, and what to do about them.
+func (x *shift) place(f *resolve.Facts, p *Proposal) {
+	q := &x.list[0]
+	switch {
+	case x.all:
+		return
+	case x.device:
+		p.Named = x.who()
+		p.Now = append([]knowledge.Advice{{Text: fmt.Sprintf("Check the cable and both ends of %s, or take the port out of service.", x.who())}}, p.Now...)
+		return
+	case x.reach:
+		p.Named = few(q.Nodes, 4)
+		p.Now = append([]knowledge.Advice{{Text: fmt.Sprintf("Check what %s share: their switch and its uplinks.", few(q.Nodes, 4))}}, p.Now...)
+		return
+	case len(q.Nodes) == 0:
+		p.Named = x.who()
+		if len(q.Ranks) > 0 {
+			p.Ranks, p.Nodes, p.Scope = q.Ranks, nodesOf(f, q.Ranks), scopeOf(f, q.Ranks)
+		}
+		return
+	}
+	p.Nodes, p.Scope, p.Machine = q.Nodes, "node", true
+	if len(q.Ranks) == 1 {
+		p.Ranks, p.Scope = q.Ranks, "rank"
+	}
+	p.Now = append([]knowledge.Advice{{Text: fmt.Sprintf("Find out why %s changed on %s, or exclude {root} at the next restart.", q.What, few(q.Nodes, 3)), Command: "sbatch --exclude={root} …"}}, p.Now...)
+}
+
+// who is whose quantities changed.
+func (x *shift) who() string { return whose(&x.list[0]) }
+
+func whose(q *moved.Quantity) string {
+	switch {
+	case q.All && q.Members > 1:
+		return fmt.Sprintf("all %d in these tables", q.Members)
+	case q.All:
+		return "the one in these tables"
+	case len(q.Nodes) == 0:
+		return q.Member
+	case q.Member == "":
+		return few(q.Nodes, 4)
+	}
+	return q.Member + " on " + q.Nodes[0]
+}
+
+// changed says from what to what a quantity went, and where.
+func changed(q *moved.Quantity, who string) string {
+	switch {
+	case q.Growing:
+		return fmt.Sprintf("grows on %s: %s → %s", who, q.WasAt.Text, q.IsAt.Text)
+	case q.Rate:
+		return fmt.Sprintf("grew %.3g times as fast on %s", q.Is/max(q.Was, 1e-9), who)
+	case q.Grown():
+		return fmt.Sprintf("rose from %s to %s on %s", q.WasAt.Text, q.IsAt.Text, who)
+	}
+	return fmt.Sprintf("fell from %s to %s on %s", q.WasAt.Text, q.IsAt.Text, who)
+}
+
+// QuantityFinding quotes a value before, one since, and one since of a member that did not change.
+func QuantityFinding(q *moved.Quantity) incident.Finding {
+	text := fmt.Sprintf("%s %s", q.What, changed(q, whose(q)))
+	switch {
+	case q.Alone:
+		text += "; the step lines have no time to compare that with"
+	case !q.Growing:
+		text += " when the steps slowed down"
+	}
+	list := []moved.Place{q.WasAt, q.IsAt}
+	if q.OtherAt.Point != nil {
+		text += fmt.Sprintf("; %d others stayed as they were", q.Rest)
+		list = append(list, q.OtherAt)
+	}
+	var ev []incident.Evidence
+	for _, at := range list {
+		ev = append(ev, QuotePlace(at.File, at.Point.Place, &incident.Predicate{Literals: []string{at.Text}}))
+	}
+	return finding(text, ev...)
+}

@@ -1,0 +1,421 @@
+// Package moved compares the quantities of tables over time on both sides of a moment: which of them changed, for whom, and for whom not. It knows
+// arithmetic and what quantities are called, and nothing of files, clocks or nodes of a job: whoever asks divides the values.
+package moved
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"faultline/analysis/artifact/timeseries"
+	"faultline/analysis/slow"
+)
+
+// Quantity is a quantity of the tables over time that changed when the steps slowed down.
+type Quantity struct {
+	What  string
+	Class slow.Class // "" where its name says nothing of it
+	// All says that it changed for every member that the tables show, else for the few that the other fields name.
+	All    bool
+	Nodes  []string // as a whole, or the one on which Member is
+	Ranks  []int
+	Member string // "gpu 5", "Port Et49/1"; "" where it is all of a node
+	// Beside: the node is none of the job's, as a switch is.
+	Beside  bool
+	Was, Is float64
+	// Rate is true where Was and Is say how fast a counter grew, Growing where all readings are of later, and only here it grew at all.
+	Rate, Growing bool
+	// Alone is true where nothing but the table dates the change.
+	Alone bool
+	// Members is how many changed, Rest how many did not.
+	Members, Rest        int
+	WasAt, IsAt, OtherAt Place
+}
+
+// Place is a value with the line that states it.
+type Place struct {
+	File string
+	*timeseries.Point
+}
+
+// Grown says that the values went up.
+func (m *Quantity) Grown() bool { return m.Is > m.Was }
+
+// Track is one series on both sides of the moment.
+type Track struct {
+	*timeseries.Series
+	File, Node    string // Node: "" where nothing names it
+	Ours          bool   // it is a node of the job
+	Before, After []Sample
+	Rate          bool // the samples are rates of a counter
+	was, is       float64
+	moved, even   bool // even: both sides are known, and it did not change
+	alone         bool // Split found the moment
+	at            int  // which sample is the first of After
+}
+
+// Split divides samples where they change most, where nothing else says when that was.
+func (t *Track) Split(all []Sample) {
+	least := 2
+	if t.Rate {
+		least = 1
+	}
+	best := 0.0
+	for k := least; k <= len(all)-2; k++ {
+		a, b := mean(all[:k]), mean(all[k:])
+		if w := float64(k*(len(all)-k)) * (b - a) * (b - a); w > best {
+			best, t.at = w, k
+		}
+	}
+	if best > 0 {
+		t.Before, t.After, t.alone = all[:t.at], all[t.at:], true
+		return
+	}
+	t.After = all // too few to say when, and perhaps enough to say that it grows
+}
+
+func mean(list []Sample) float64 {
+	sum := 0.0
+	for _, s := range list {
+		sum += s.V
+	}
+	return sum / float64(len(list))
+}
+
+// Sample is a value, or how fast a counter grew until then.
+type Sample struct {
+	V  float64
+	At *timeseries.Point
+}
+
+// Limits of what counts as a change.
+const (
+	movedSigmas = 4.0
+	movedShare  = 0.15 // of the larger of the two sides
+	movedScale  = 0.1  // of what is usual for the quantity on any member
+	movedSides  = 0.8  // share of the values on either side of the middle
+	rateFactor  = 3.0  // by which a counter read few times must grow faster
+	manyUnknown = 4    // of a quantity of unknown meaning, one member in so many may have changed
+)
+
+// Compare says which quantities changed, what is known to be a cause first; compared is how many have values on both sides.
+func Compare(all []*Track) (out []Quantity, compared int) {
+	groups, later := map[string][]*Track{}, map[string][]*Track{}
+	for _, t := range all {
+		key := t.name() + "\x00" + keyNames(t.Series)
+		switch {
+		case len(t.Before) > 0 && len(t.After) > 0:
+			groups[key] = append(groups[key], t)
+		case len(t.After) > 1:
+			later[key] = append(later[key], t)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(later)) {
+		if q, ok := growing(later[key]); ok && groups[key] == nil {
+			out = append(out, q)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(groups)) {
+		judge(groups[key])
+		if q, ok := place(groups[key]); ok {
+			out = append(out, q)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Quantity) int { return cmp.Compare(b.weight(), a.weight()) })
+	return out, len(groups)
+}
+
+// weight orders what is told first: what is known to be a cause, by how much it changed.
+func (m *Quantity) weight() float64 {
+	w := math.Abs(m.Is-m.Was) / max(math.Abs(m.Is), math.Abs(m.Was))
+	if m.Class != "" {
+		w += 2
+	}
+	return w
+}
+
+func keyNames(s *timeseries.Series) string {
+	var out []string
+	for _, k := range s.Keys {
+		out = append(out, k.Name)
+	}
+	return strings.Join(out, ",")
+}
+
+// name is what a quantity is called: by its column, or by its file where the columns are members.
+func (t *Track) name() string {
+	if t.What != "" {
+		return t.What
+	}
+	base := path.Base(t.File)
+	name, _, _ := strings.Cut(base, ".")
+	return name
+}
+
+// NodeKey says that a key names a node.
+func NodeKey(name string) bool {
+	switch strings.ToLower(name) {
+	case "host", "hostname", "node", "nodename":
+		return true
+	}
+	return false
+}
+
+func values(list []Sample) []float64 {
+	out := make([]float64, len(list))
+	for i := range list {
+		out[i] = list[i].V
+	}
+	return out
+}
+
+// judge says of each series of a quantity whether it changed.
+func judge(list []*Track) {
+	scale := 0.0
+	for _, t := range list {
+		t.was, t.is = median(values(t.Before)), median(values(t.After))
+		scale = max(scale, math.Abs(t.was), math.Abs(t.is))
+	}
+	for _, t := range list {
+		a, b := values(t.Before), values(t.After)
+		rise, most := math.Abs(t.is-t.was), max(math.Abs(t.is), math.Abs(t.was))
+		mid := (t.is + t.was) / 2
+		up := t.is > t.was
+		apart := share(a, func(v float64) bool { return (v < mid) == up }) >= movedSides && share(b, func(v float64) bool { return (v > mid) == up }) >= movedSides
+		noise := max(spread(a, t.was), spread(b, t.is))
+		if min(len(a), len(b)) < 2 {
+			apart = apart && most >= rateFactor*min(math.Abs(t.is), math.Abs(t.was))
+		}
+		t.moved = rise > 0 && apart && rise >= movedSigmas*noise && rise >= movedShare*most && rise >= movedScale*scale
+		t.even = !t.moved && rise < movedShare*max(most, scale)
+	}
+}
+
+// growing finds the few members on which a counter of errors grew, while it stood still on all others. When that began, nothing says.
+func growing(list []*Track) (q Quantity, ok bool) {
+	class, role := slow.Measure(list[0].name())
+	if class != slow.Communication || role != slow.Cause {
+		return q, false
+	}
+	var left, stayed []*Track
+	for _, t := range list {
+		t.was, t.is = t.After[0].V, t.After[len(t.After)-1].V
+		switch {
+		case t.is > t.was:
+			left = append(left, t)
+		case t.is == t.was:
+			stayed = append(stayed, t)
+		}
+	}
+	if len(left) == 0 || len(left) >= len(stayed) || len(left)+len(stayed) < len(list) {
+		return q, false
+	}
+	q = Quantity{What: list[0].name(), Class: class, Growing: true, Was: left[0].was, Is: left[0].is, Members: len(left), Rest: len(stayed)}
+	q.WasAt, q.IsAt = Place{left[0].File, left[0].After[0].At}, Place{left[0].File, left[0].After[len(left[0].After)-1].At}
+	q.OtherAt = Place{stayed[0].File, stayed[0].After[len(stayed[0].After)-1].At}
+	return q, q.name(left, list)
+}
+
+// place says of whom a quantity changed. ok is false where it changed for nobody, or for some of many, and where its change blames nobody.
+func place(list []*Track) (m Quantity, ok bool) {
+	var left, stayed []*Track
+	for _, t := range list {
+		switch {
+		case t.moved:
+			left = append(left, t)
+		case t.even:
+			stayed = append(stayed, t)
+		}
+	}
+	name := list[0].name()
+	class, role := slow.Measure(name)
+	if class == "" && list[0].What != "" {
+		class, role = measured(list, class, role)
+	}
+	if role == slow.Effect || role == slow.Waiting || len(left) == 0 {
+		return m, false
+	}
+	slices.SortStableFunc(left, func(a, b *Track) int { return cmp.Compare(math.Abs(b.is-b.was), math.Abs(a.is-a.was)) })
+	left, others := oneWay(left)
+	stayed = append(stayed, others...)
+	if !together(left) {
+		return m, false
+	}
+	m = Quantity{What: name, Class: class, Was: left[0].was, Is: left[0].is, Members: len(left), Rest: len(list) - len(left), Rate: left[0].Rate, Alone: left[0].alone}
+	m.quote(left[0], stayed)
+	if len(left) == len(list) {
+		m.All = true
+		return m, class != ""
+	}
+	few := len(left) < len(stayed) || len(left) == 1 && len(stayed) == 1
+	if len(others) > 0 && len(left) >= len(others) {
+		return m, false
+	}
+	if class == "" {
+		few = manyUnknown*len(left) <= len(list)
+	}
+	if !few || len(left)+len(stayed) < len(list) {
+		return m, false
+	}
+	return m, m.name(left, list)
+}
+
+const outweighs = 2 // by how much more those changed that are told than those that changed the other way
+
+// oneWay are those that changed most and in one direction. Others may have changed the other way for it: what shares of a whole are, do.
+func oneWay(left []*Track) (most, others []*Track) {
+	up := left[0].is > left[0].was
+	for _, t := range left {
+		switch {
+		case (t.is > t.was) == up:
+			most = append(most, t)
+		default:
+			others = append(others, t)
+		}
+	}
+	if len(others) > 0 && math.Abs(left[0].is-left[0].was) < outweighs*math.Abs(others[0].is-others[0].was) {
+		return left[:1], nil
+	}
+	return most, others
+}
+
+// together says that all changed at one time, where their own course alone says when.
+func together(left []*Track) bool {
+	for _, t := range left {
+		if t.alone && (t.at > left[0].at+1 || t.at < left[0].at-1) {
+			return false
+		}
+	}
+	return true
+}
+
+// measured is what a quantity is about where its own name does not tell: its device does, as a disk's does.
+func measured(list []*Track, class slow.Class, role slow.Role) (slow.Class, slow.Role) {
+	for _, k := range list[0].Keys {
+		v := strings.ToLower(k.Value)
+		for _, p := range []string{"nvme", "sd", "dm-", "md"} {
+			if strings.EqualFold(k.Name, "device") && strings.HasPrefix(v, p) {
+				return slow.Data, slow.Cause
+			}
+		}
+	}
+	return class, role
+}
+
+// name says who they are whose values changed: all of some nodes, one member, or all that have one key.
+func (m *Quantity) name(left, all []*Track) bool {
+	of := func(t *Track) string { return t.Node }
+	if nodes, ok := only(left, all, of); ok && len(nodes) < distinct(all, of) && !slices.Contains(nodes, "") {
+		m.Nodes = nodes
+		m.Beside = !left[0].Ours
+		m.ranks(left)
+		return true
+	}
+	if nodes := distinctOf(left, of); len(nodes) == 1 && nodes[0] != "" {
+		m.Nodes, m.Beside = nodes, !left[0].Ours
+	}
+	if len(left) == 1 {
+		m.Member = words(left[0].Keys)
+		m.ranks(left)
+		return m.Member != "" || len(m.Nodes) > 0
+	}
+	for i := range left[0].Keys {
+		by := func(t *Track) string { return t.Keys[i].Value }
+		if values, ok := only(left, all, by); ok && len(values) == 1 {
+			m.Member = words(left[0].Keys[i : i+1])
+			return true
+		}
+	}
+	return false
+}
+
+// ranks notes the ranks that keys name.
+func (m *Quantity) ranks(left []*Track) {
+	for _, t := range left {
+		for _, k := range t.Keys {
+			if n := strings.ToLower(k.Name); n == "rank" || n == "global_rank" {
+				if id, err := strconv.Atoi(k.Value); err == nil {
+					m.Ranks = append(m.Ranks, id)
+				}
+			}
+		}
+	}
+	slices.Sort(m.Ranks)
+	m.Ranks = slices.Compact(m.Ranks)
+}
+
+// only are the values that tracks have and no other has; ok is false where others have them too.
+func only(left, all []*Track, of func(*Track) string) (values []string, ok bool) {
+	values = distinctOf(left, of)
+	n := 0
+	for _, t := range all {
+		if slices.Contains(values, of(t)) {
+			n++
+		}
+	}
+	return values, n == len(left)
+}
+
+func distinctOf(list []*Track, of func(*Track) string) (out []string) {
+	for _, t := range list {
+		if v := of(t); !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func distinct(list []*Track, of func(*Track) string) int { return len(distinctOf(list, of)) }
+
+// words names a member by its keys, without its node.
+func words(keys []timeseries.Key) string {
+	var out []string
+	for _, k := range keys {
+		if !NodeKey(k.Name) {
+			out = append(out, strings.TrimSpace(k.Name+" "+k.Value))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// quote takes the lines that show it.
+func (m *Quantity) quote(t *Track, stayed []*Track) {
+	was, is := nearest(t.Before, t.was), nearest(t.After, t.is)
+	m.WasAt, m.IsAt = Place{t.File, was.At}, Place{t.File, is.At}
+	if len(stayed) > 0 {
+		o := stayed[0]
+		m.OtherAt = Place{o.File, nearest(o.After, o.is).At}
+	}
+}
+
+func nearest(list []Sample, v float64) Sample {
+	return slices.MinFunc(list, func(a, b Sample) int { return cmp.Compare(math.Abs(a.V-v), math.Abs(b.V-v)) })
+}
+func median(x []float64) float64 {
+	s := slices.Sorted(slices.Values(x))
+	return s[(len(s)-1)/2]
+}
+
+// spread is a robust standard deviation: 1.4826 times the median distance from the middle.
+func spread(x []float64, middle float64) float64 {
+	d := make([]float64, len(x))
+	for i, v := range x {
+		d[i] = math.Abs(v - middle)
+	}
+	return 1.4826 * median(d)
+}
+
+func share(x []float64, ok func(float64) bool) float64 {
+	n := 0
+	for _, v := range x {
+		if ok(v) {
+			n++
+		}
+	}
+	return float64(n) / float64(len(x))
+}

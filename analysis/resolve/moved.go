@@ -1,0 +1,205 @@
+package resolve
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"faultline/analysis/artifact/timeseries"
+	"faultline/analysis/line"
+	"faultline/analysis/moved"
+	"faultline/pattern"
+)
+
+// Moved compares the tables over time on both sides of a slowdown. compared is how many quantities have values on both.
+func (f *Facts) Moved(d *Slowdown) (out []moved.Quantity, compared int) {
+	var all []*moved.Track
+	for i := range f.Handed.Series {
+		x := &f.Handed.Series[i]
+		node := f.tableNode(x)
+		for _, s := range x.Table.Series {
+			all = append(all, f.track(x, s, node, d))
+		}
+	}
+	if hosts := rankHosts(all); len(hosts) > 0 {
+		for _, t := range all {
+			t.Ours = hosts[t.Node]
+		}
+	}
+	return moved.Compare(all)
+}
+
+// rankHosts are the nodes that rows name together with ranks: those are the job's, and a switch beside them is not.
+func rankHosts(all []*moved.Track) map[string]bool {
+	out := map[string]bool{}
+	for _, t := range all {
+		if t.Node != "" && slices.ContainsFunc(t.Keys, func(k timeseries.Key) bool { return strings.EqualFold(k.Name, "rank") }) {
+			out[t.Node] = true
+		}
+	}
+	return out
+}
+
+// tableNode is the node of which all of a table is: what it says itself, or its name. Files with the same columns are told apart by what their
+// names differ in.
+func (f *Facts) tableNode(x *SeriesFile) string {
+	if n, _ := f.besideNode(x.File, x.Table.Host); n != "" {
+		return n
+	}
+	if n := besideTool(x.File); n != "" {
+		return n
+	}
+	for i := range f.Handed.Series {
+		y := &f.Handed.Series[i]
+		if y.File != x.File && y.Table.Like(x.Table) {
+			if n := differing(stem(x.File), stem(y.File)); hostLike.MatchString(n) && !ranked.MatchString(n) {
+				return n
+			}
+		}
+	}
+	return ""
+}
+
+var (
+	// ranked is what a process is called, and no node.
+	ranked     = pattern.New(`(?:^|[-_])(?:rank|proc|process|local|gpu|worker|step|iter|run|part)[-_]?\d+$`)
+	fileOfRank = pattern.New(`(?:^|[^a-z])rank[-_]?(\d{1,7})(?:[^\d]|$)`)
+)
+
+// differing is the word of a name in which it differs from another.
+func differing(a, b string) string {
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	from, to := strings.LastIndexAny(a[:i], "._")+1, len(a)
+	if k := strings.IndexAny(a[i:], "._"); k >= 0 {
+		to = i + k
+	}
+	return a[from:to]
+}
+
+// track divides a series at a slowdown. A series is of the node that its row, its table or its file names.
+func (f *Facts) track(x *SeriesFile, s *timeseries.Series, node string, d *Slowdown) *moved.Track {
+	t := &moved.Track{Series: s, File: x.File}
+	if m := fileOfRank.FindStringSubmatch(stem(x.File)); m != nil {
+		own := *s
+		own.Keys = append(slices.Clone(s.Keys), timeseries.Key{Name: "rank", Value: m[1]})
+		t.Series = &own
+	}
+	for _, k := range s.Keys {
+		switch n := ShortHost(k.Value); {
+		case moved.NodeKey(k.Name), k.Name == "" && f.OfJob(n):
+			t.Node = n
+		}
+	}
+	if t.Node == "" {
+		t.Node = node
+	}
+	t.Ours = f.OfJob(t.Node)
+	counter := counts(s.Points)
+	t.Rate = counter
+	var all []moved.Sample
+	for i := range s.Points {
+		p := &s.Points[i]
+		v := p.Value
+		if counter {
+			if i == 0 {
+				continue
+			}
+			before := &s.Points[i-1]
+			v = (v - before.Value) / f.between(t.Node, before, p, d)
+			if f.side(t.Node, before, d) < 0 && f.side(t.Node, p, d) > 0 {
+				continue // it was read on either side only
+			}
+		}
+		x := moved.Sample{V: v, At: p}
+		all = append(all, x)
+		switch f.side(t.Node, p, d) {
+		case -1:
+			t.Before = append(t.Before, x)
+		case 1:
+			t.After = append(t.After, x)
+		}
+	}
+	if !f.datable(s, d) {
+		t.Split(all)
+	}
+	return t
+}
+
+// between is the time between two readings, in seconds; 1 where it is not known.
+func (f *Facts) between(node string, a, b *timeseries.Point, d *Slowdown) float64 {
+	if x := f.moment(node, b, d).T - f.moment(node, a, d).T; x > 0 {
+		return x
+	}
+	return 1
+}
+
+// datable says that a series can be set beside the steps: both have times, or both number the steps.
+func (f *Facts) datable(s *timeseries.Series, d *Slowdown) bool {
+	return d.Began().Valid || s.Points[0].Step != timeseries.None && d.Onset.Step != line.Unknown
+}
+
+// leastCounted are readings of a counter between which its growth can change.
+const leastCounted = 3
+
+// counts says that values only ever grow, and are whole: they count something since some start.
+func counts(points []timeseries.Point) bool {
+	if len(points) < leastCounted || points[len(points)-1].Value-points[0].Value < float64(len(points)) {
+		return false
+	}
+	for i := range points {
+		if points[i].Value != math.Trunc(points[i].Value) || i > 0 && points[i].Value < points[i-1].Value {
+			return false
+		}
+	}
+	return true
+}
+
+const aDay = 24 * 3600.0
+
+// moment is when a value was read, in the job's time. A time without a date is that nearest to the slowdown.
+func (f *Facts) moment(node string, p *timeseries.Point, d *Slowdown) Moment {
+	st := p.Stamp
+	st.Emitter = line.Kernel // the node's local time
+	if st.Kind != line.TimeOnly {
+		return f.clock.at(node, st)
+	}
+	began := d.Began()
+	if !began.Valid {
+		return Moment{}
+	}
+	t := math.Floor(began.T/aDay)*aDay + float64(int(st.Hour)*3600+int(st.Minute)*60+int(st.Second))
+	switch {
+	case t-began.T > aDay/2:
+		t -= aDay
+	case began.T-t > aDay/2:
+		t += aDay
+	}
+	return Moment{T: t, Unc: 1, Valid: true}
+}
+
+// side says whether a value is of before the slowdown (-1) or since (1); 0 where it may be either, or cannot be compared.
+func (f *Facts) side(node string, p *timeseries.Point, d *Slowdown) int {
+	if p.Step != timeseries.None && d.Onset.Step != line.Unknown && d.Last.Step != line.Unknown {
+		switch {
+		case p.Step <= d.Last.Step:
+			return -1
+		case p.Step >= d.Onset.Step:
+			return 1
+		}
+		return 0
+	}
+	began, at := d.Began(), f.moment(node, p, d)
+	if !began.Valid || !at.Valid {
+		return 0
+	}
+	switch {
+	case at.T+at.Unc < began.T-began.Unc:
+		return -1
+	case at.T-at.Unc > began.T+began.Unc:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,60 @@
+package slow
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Role is what it tells of a process, a device or a node that a quantity of its own changed when the steps slowed down.
+type Role int
+
+// Roles.
+const (
+	Unclear Role = iota
+	Cause        // it, or what it measures, takes longer or can do less
+	Waiting      // it waits for others
+	Effect       // it changes with the pace of the job, whoever is at fault
+)
+
+// words are what quantities are called by tools: nvidia-smi and dcgmi, iostat, vmstat, sar, ethtool -S, mlx5's and switches' counters, Lustre's, and
+// by people in tables of their own.
+var words = map[Class][]string{
+	Data:          {"data", "loader", "dataloader", "fetch", "read", "await", "aqu", "rkb", "svctm", "ost", "lustre", "nfs", "disk"},
+	Save:          {"ckpt", "checkpoint", "save"},
+	Communication: {"allreduce", "reduce", "gather", "allgather", "alltoall", "comm", "nccl", "ecn", "cnp", "pause", "pfc", "fcs", "crc", "symbol", "retrans", "retry", "retries", "xmit", "rcv", "rx", "tx", "discard", "discards", "drop", "drops", "dropped", "port", "roce", "rdma", "bw", "busbw", "link", "ber", "align", "seq", "icrc", "nack", "replay"},
+	Host:          {"swap", "swpd", "si", "so", "swpin", "swpout", "pswpin", "pswpout", "steal", "st", "majflt", "pgmajfault", "iowait", "wa", "free", "avail", "available", "gc", "runq", "ldavg", "blocked", "rss"},
+	Compute:       {"clock", "clocks", "pclk", "gclk", "sclk", "throttle", "thermal", "slowdown", "cap", "limit", "pviol", "tviol", "gtemp", "mtemp", "temp", "temperature", "fwd", "bwd", "forward", "backward", "compute", "kernel", "gemm", "expert", "experts"},
+}
+
+// waits and effects are words of quantities that tell nothing of who is at fault.
+var (
+	waits   = []string{"wait", "waiting", "sync", "barrier", "idle", "bubble", "stall"}
+	effects = []string{"util", "utilization", "utilisation", "sm", "draw", "pwr", "power", "throughput", "tokens", "tps", "tflops", "mfu", "samples", "loss", "lr", "norm", "step", "iter", "iteration", "total", "elapsed", "duration", "busy", "user", "us", "id", "dt"}
+)
+
+// order is that of the classes: the first of which a name has a word counts.
+var order = []Class{Data, Save, Communication, Host, Compute}
+
+// Measure says what the quantity of a table is about, and what its change tells.
+func Measure(name string) (Class, Role) {
+	if c := ClassOf(strings.ToLower(name)); c != "" {
+		return c, Cause
+	}
+	parts := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
+	has := func(list []string) bool {
+		return slices.ContainsFunc(parts, func(p string) bool { return slices.Contains(list, p) })
+	}
+	for _, c := range order {
+		if has(words[c]) {
+			return c, Cause
+		}
+	}
+	switch {
+	case has(waits):
+		return "", Waiting
+	case has(effects):
+		return "", Effect
+	}
+	return "", Unclear
+}
