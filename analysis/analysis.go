@@ -95,6 +95,9 @@ type Input struct {
 	spoken  []*nccl.Log     // what NCCL says in Sources
 	beside  map[string]bool // the names of the files that hold what was handed
 
+	earlierLogs []incident.Source // of History, what are logs of an earlier run
+	preceding   *resolve.Preceding
+
 	// kept is what is still known of the text of compressed files.
 	kept *keeper
 	// newcomers is what the reader of the unforeseen found in the files.
@@ -142,6 +145,9 @@ func Diagnose(ctx context.Context, in Input) (*incident.Report, error) {
 	}
 	earlier, err := recall(ctx, &in)
 	if err != nil {
+		return nil, err
+	}
+	if err := precede(ctx, &in); err != nil {
 		return nil, err
 	}
 	in.kept, in.newcomers = newKeeper(), new(newcomers)
@@ -301,6 +307,9 @@ func opinion(ctx context.Context, in Input, obs *worker.Observations, handed res
 		}
 	}
 	facts.LastWords = in.lastWords(ctx, facts)
+	if err := compared(ctx, in, facts, files); err != nil {
+		return nil, err
+	}
 	r, err := weighed(ctx, in, facts, earlier)
 	if err != nil {
 		return nil, err

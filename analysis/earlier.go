@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -34,13 +35,26 @@ func recall(ctx context.Context, in *Input) (diagnose.Earlier, error) {
 		if ctx.Err() != nil {
 			return e, ctx.Err()
 		}
+		if err == nil && len(book.Runs) == 0 && !record(ctx, in.Opener, *s) {
+			in.earlierLogs = append(in.earlierLogs, *s)
+			continue
+		}
 		if err != nil {
 			book = &history.Book{Files: []string{s.Name}, Warnings: []string{fmt.Sprintf("%s: not used: %v", s.Name, err)}}
 		}
 		books = append(books, book)
 	}
-	e.Book = history.Merge(books...)
+	if len(books) > 0 {
+		e.Book = history.Merge(books...)
+	}
 	return e, nil
+}
+
+// record says that a file is meant for a history, and no log: it begins with an object.
+func record(_ context.Context, from scan.Opener, s incident.Source) bool {
+	head, err := headOf(from, s, 1<<10)
+	head = bytes.TrimSpace(head)
+	return err != nil || len(head) == 0 || head[0] == '{'
 }
 
 func readHistory(ctx context.Context, from scan.Opener, s incident.Source) (*history.Book, error) {

@@ -63,6 +63,7 @@ type Facts struct {
 	JobZone    *time.Location  // of the job's clocks, as somebody states it; nil where nobody does
 	Daemons    []aislog.Daemon // of the storage, by their own clocks
 	Handed     Handed          // the evidence beside the logs
+	Preceding  *Preceding      // an earlier run, where its logs were given
 	Fabric     *Fabric         // of the network, from outside of the logs; nil where nothing is at hand
 	Kernel     []*KernelEvent  // what kernel logs say, in the order of files and lines
 	GPUStates  []*GPUState     // what tools say of GPUs, in the order of files

@@ -55,6 +55,10 @@ func (f *Facts) Late() (l Late, ok bool) {
 	if len(all) < leastRanks {
 		return l, false
 	}
+	return f.lateAmong(all)
+}
+
+func (f *Facts) lateAmong(all []Voice) (l Late, ok bool) {
 	groups := map[string][]Voice{}
 	for _, v := range all {
 		groups[v.top()] = append(groups[v.top()], v)

@@ -149,12 +149,16 @@ func counts(points []timeseries.Point) bool {
 	if len(points) < leastCounted || points[len(points)-1].Value-points[0].Value < float64(len(points)) {
 		return false
 	}
+	grew := 0
 	for i := range points {
 		if points[i].Value != math.Trunc(points[i].Value) || i > 0 && points[i].Value < points[i-1].Value {
 			return false
 		}
+		if i > 0 && points[i].Value > points[i-1].Value {
+			grew++
+		}
 	}
-	return true
+	return grew > 1 // once is a level that changed
 }
 
 const aDay = 24 * 3600.0

@@ -63,7 +63,7 @@ Exit code: 0 = a confirmed or probable cause, or no failure; 3 = inconclusive; 2
 	fs.StringVar(&d.aisEndpoint, "ais-endpoint", "", "fetch those logs from the cluster whose proxy is at `URL`; env: $AIS_ENDPOINT. Uses the ais command's token and certificates (docs/aistore.md): AIS_AUTHN_TOKEN or AIS_AUTHN_TOKEN_FILE, AIS_CLIENT_CA, …\ne.g. --ais-endpoint https://ais.example.org:51080")
 	fs.StringArrayVar(&d.evidence, "evidence", nil, "also use other evidence in `PATH`: a directory, file or archive; may be repeated. Flight-recorder dumps, stacks, NCCL logs, kernel logs, traces and more (docs/evidence.md), recognized by content\ne.g. --evidence /tmp/nccl_trace/")
 	fs.StringVar(&d.baseline, "baseline", "", "compare nccl-tests runs with an earlier good one in `FILE` (text, or JSON from -J), or with a bus bandwidth in GB/s\ne.g. --baseline all_reduce-good.txt, --baseline 380")
-	fs.StringVar(&d.history, "history", "", "compare with earlier runs in `FILE` (docs/history.md): what recurs, and what changed since the last good run\ne.g. --history history.jsonl")
+	fs.StringVar(&d.history, "history", "", "compare with earlier runs: a history `FILE` (docs/history.md), or the logs of the last good run\ne.g. --history history.jsonl, --history logs-4242/")
 	fs.StringVar(&d.jobName, "job-name", "", "the job's `NAME`, if its logs don't show it: earlier runs with the same name count as the same job\ne.g. --job-name nightly-70b")
 	fs.StringVar(&d.cluster, "cluster", "", "the job's cluster, `NAME`, if the history or configuration has several\ne.g. --cluster west")
 	fs.StringVar(&d.user, "user", "", "`KEY` of the user who submitted the job, as in the history; never shown\ne.g. --user u-7f3a")
@@ -159,7 +159,7 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 	if in.Baseline, err = d.baselineRuns(ctx, cfg, dir, &set, &in); err != nil {
 		return exitUnreadable, err
 	}
-	if in.History, err = earlierRuns(d.history); err != nil {
+	if in.History, err = earlierRuns(ctx, cfg, d.history, dir); err != nil {
 		return exitUsage, err
 	}
 	for _, w := range set.Warnings {

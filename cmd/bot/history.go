@@ -7,8 +7,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"faultline/analysis/history"
+	"faultline/config"
+	"faultline/fetch"
 	"faultline/incident"
 	"faultline/messages/redact"
 	"faultline/workflow"
@@ -36,12 +39,22 @@ func writeHistory(w io.Writer, r *incident.Report, who history.Who) error {
 	return nil
 }
 
-// earlierRuns makes a source of the history that was named; none where none was.
-func earlierRuns(path string) ([]incident.Source, error) {
+// earlierRuns are the history that was named, or the logs of an earlier run; none where none was.
+func earlierRuns(ctx context.Context, cfg config.Config, path, dir string) ([]incident.Source, error) {
 	if path == "" {
 		return nil, nil
 	}
 	st, err := os.Stat(path)
+	if err == nil && st.IsDir() {
+		set, err := fetch.Evidence(ctx, []string{path}, filepath.Join(dir, "earlier"), localOptions(cfg, ""))
+		if err != nil {
+			return nil, fmt.Errorf("the earlier run: %w", err)
+		}
+		for i := range set.Sources {
+			set.Sources[i].Name = strings.Replace(set.Sources[i].Name, fetch.EvidenceDir, "earlier", 1)
+		}
+		return set.Sources, nil
+	}
 	if err != nil || !st.Mode().IsRegular() {
 		return nil, usage("--history %s: no such file; create it with: bot diagnose --format history LOGS >> %s", path, filepath.Base(path))
 	}

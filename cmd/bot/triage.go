@@ -97,7 +97,7 @@ func (d *diagnosis) triage(ctx context.Context, e env, paths []string, at triage
 	if err != nil {
 		return exitUnreadable, err
 	}
-	if in.History, err = earlierRuns(d.history); err != nil {
+	if in.History, err = earlierRuns(ctx, cfg, d.history, dir); err != nil {
 		return exitUsage, err
 	}
 	in.Sources, in.Moment = set.Sources, &at

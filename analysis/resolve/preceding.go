@@ -1,0 +1,187 @@
+package resolve
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"faultline/analysis/slow"
+	"faultline/analysis/worker"
+	"faultline/incident"
+)
+
+// Preceding is an earlier run of the job, by its own logs, with what its step lines sum up to and what this run's do.
+type Preceding struct {
+	*Facts
+	Was, Is []incident.Figure
+}
+
+// Falloff is by how much this run is slower than the earlier one from its first step on.
+type Falloff struct {
+	Name, Unit string
+	Was, Is    float64
+	Faster     bool // the larger value is the faster one
+	WasAt      worker.At
+	IsAt       worker.At
+}
+
+// Waste is the share of the time that is lost.
+func (x *Falloff) Waste() float64 {
+	if x.Faster {
+		return 1 - x.Is/x.Was
+	}
+	return 1 - x.Was/x.Is
+}
+
+// paces are the figures by which runs are compared, the surest first: what is done in a second does not change with the batch.
+var paces = []struct {
+	name   string
+	faster bool
+}{{incident.SignThroughput, true}, {incident.SignStepTime, false}}
+
+// falloffSigmas is how far beyond the noise of both runs this one must be slower.
+const falloffSigmas = 4
+
+// Falloff compares this run with the earlier one. ok is false where it is not slower, or nothing is printed by both.
+func (f *Facts) Falloff() (x Falloff, ok bool) {
+	if f.Preceding == nil {
+		return x, false
+	}
+	for _, p := range paces {
+		was, is := figure(f.Preceding.Was, p.name), figure(f.Preceding.Is, p.name)
+		if was == nil || is == nil || was.Unit != is.Unit || was.Median <= 0 || is.Median <= 0 {
+			continue
+		}
+		x = Falloff{Name: p.name, Unit: was.Unit, Was: was.Median, Is: is.Median, Faster: p.faster}
+		wasAt, ok1 := f.Preceding.pointAt(was)
+		isAt, ok2 := f.pointAt(is)
+		x.WasAt, x.IsAt = wasAt, isAt
+		if !p.faster && f.moreWork() {
+			return x, false
+		}
+		noise := max(was.Spread, is.Spread)
+		return x, ok1 && ok2 && 1/(1-x.Waste()) >= slowRatio && math.Abs(x.Is-x.Was) >= falloffSigmas*noise
+	}
+	return x, false
+}
+
+// moreWork says that a step of this run holds other work than one of the earlier run: its time alone shows nothing then.
+func (f *Facts) moreWork() bool {
+	return slices.ContainsFunc(f.Changed(), func(a string) bool { return strings.Contains(a, "batch") || strings.Contains(a, "seq") })
+}
+
+func figure(list []incident.Figure, name string) *incident.Figure {
+	i := slices.IndexFunc(list, func(x incident.Figure) bool { return x.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &list[i]
+}
+
+// pointAt is the line that a figure ends with.
+func (f *Facts) pointAt(x *incident.Figure) (worker.At, bool) {
+	for _, c := range f.Courses {
+		for i := range c.Points {
+			if at := c.Points[i].At; at.File == x.File && at.Line == x.Line {
+				return *at, true
+			}
+		}
+	}
+	return worker.At{}, false
+}
+
+// LateSince is Late against the earlier run: the same processes are compared, by their ranks.
+func (f *Facts) LateSince() (l Late, ok bool) {
+	all := f.voicesSince()
+	if len(all) < leastRanks {
+		return l, false
+	}
+	return f.lateAmong(all)
+}
+
+// GrownSince says which part of a step takes longer than in the earlier run, by the phases that both print.
+func (f *Facts) GrownSince() (slow.Growth, *Voice) {
+	all := f.voicesSince()
+	if len(all) == 0 {
+		return slow.Growth{}, nil
+	}
+	v := &all[0]
+	return slow.Decide(v.Phases, v.Slowed.Base, v.Slowed.Now, false), v
+}
+
+// voicesSince are the processes that print the phases of their steps in both runs.
+func (f *Facts) voicesSince() (all []Voice) {
+	if f.Preceding == nil {
+		return nil
+	}
+	for _, c := range f.Courses {
+		same := func(v Voice) bool { return v.Rank == c.Rank && (c.Rank != NoRank || v.File == c.File) }
+		old := f.Preceding.like(c)
+		if old == nil || slices.ContainsFunc(all, same) || len(c.Timed()) < leastReports || len(old.Timed()) < leastReports {
+			continue
+		}
+		was, is := f.Preceding.phasesOf(old), f.phasesOf(c)
+		v := Voice{Rank: c.Rank, File: c.File, Node: f.ident.fileNode[c.File], Quotes: map[string][2]worker.At{}}
+		v.Slowed = Slowdown{Course: c, Base: medianStep(old), Now: medianStep(c)}
+		for name, a := range was {
+			b := is[name]
+			if min(len(a), len(b)) < leastReports {
+				continue
+			}
+			x, y := middleOf(a), middleOf(b)
+			v.Phases = append(v.Phases, slow.Phase{Name: name, MinWas: fastest(a), MinIs: fastest(b), MaxWas: x.t.Max, MaxIs: y.t.Max})
+			v.Quotes[name] = [2]worker.At{x.at, y.at}
+		}
+		slices.SortFunc(v.Phases, func(a, b slow.Phase) int { return cmp.Compare(a.Name, b.Name) })
+		if len(v.Phases) > 0 {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// like is the course of the same process in another run; nil where it is not known which that is.
+func (f *Facts) like(c *Course) *Course {
+	var found *Course
+	for _, o := range f.Courses {
+		if o.Form != c.Form || o.Rank != c.Rank {
+			continue
+		}
+		if found != nil && c.Rank == NoRank {
+			return nil
+		}
+		if found == nil {
+			found = o
+		}
+	}
+	return found
+}
+
+// phasesOf are the phases that the file of a course prints after its first steps.
+func (f *Facts) phasesOf(c *Course) map[string][]phaseAt {
+	ps := c.Timed()
+	out := map[string][]phaseAt{}
+	for i := range f.Obs.Phases {
+		r := &f.Obs.Phases[i]
+		if r.File != c.File || r.Off < ps[0].At.Off || r.Loop != c.loop && !r.Across {
+			continue
+		}
+		for k := range r.Times {
+			at := r.At
+			if r.Times[k].Place.Len > 0 {
+				at.Pos = r.Times[k].Place
+			}
+			out[r.Times[k].Name] = append(out[r.Times[k].Name], phaseAt{&r.Times[k], at})
+		}
+	}
+	return out
+}
+
+func medianStep(c *Course) float64 {
+	var v []float64
+	for _, p := range c.Timed() {
+		v = append(v, p.Seconds)
+	}
+	return median(v)
+}

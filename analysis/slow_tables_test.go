@@ -1,0 +1,108 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"faultline/incident"
+)
+
+// paceLog is a log of steps that take was seconds and, from its middle on, is seconds.
+func paceLog(was, is float64) string {
+	var b strings.Builder
+	at := time.Date(2026, 2, 3, 14, 0, 0, 0, time.UTC)
+	for i := range 120 {
+		took := was
+		if i >= 60 {
+			took = is
+		}
+		at = at.Add(time.Duration(10 * took * float64(time.Second)))
+		took += 0.01 * float64(i%5)
+		fmt.Fprintf(&b, " [%s] iteration %8d/  100000 | consumed samples: %12d | elapsed time per iteration (ms): %.1f | learning rate: 1.0E-04 | global batch size:  1024 | lm loss: 2.0%dE+00 | loss scale: 1.0 | grad norm: 0.5 | number of skipped iterations:   0 | number of nan iterations:   0 |\n",
+			at.Format(time.DateTime), 10*(i+1), 10240*(i+1), 1000*took, i%9)
+	}
+	return b.String()
+}
+
+// table is a table of a node's GPUs by the minute around the slowdown of paceLog(1, 2), at 14:10.
+func limits(slow bool) string {
+	var b strings.Builder
+	b.WriteString("timestamp,gpu,power_limit_w,power.draw\n")
+	for m := range 20 {
+		limit := 700
+		if slow && m >= 10 {
+			limit = 400
+		}
+		for gpu := range 2 {
+			fmt.Fprintf(&b, "2026-02-03 14:%02d:30,%d,%d,%d\n", m, gpu, limit, limit-50+(m*7+gpu)%20)
+		}
+	}
+	return b.String()
+}
+
+func TestATableNamesTheNodeThatLeftTheOthers(t *testing.T) {
+	r := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": paceLog(1, 2), "smi_n1.csv": limits(false), "smi_n2.csv": limits(true), "smi_n3.csv": limits(false)}, "")})
+	v := r.Verdict
+	if v.Mechanism != "slow-rank" || !slices.Equal(v.Root.Nodes, []string{"n2"}) || !strings.Contains(v.Summary, "power_limit_w fell from 700 to 400 on n2") {
+		t.Errorf("%s on %v: %s", v.Mechanism, v.Root.Nodes, v.Summary)
+	}
+}
+
+func TestTablesThatDoNotMoveAccuseNobody(t *testing.T) {
+	r := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": paceLog(1, 2), "smi_n1.csv": limits(false), "smi_n2.csv": limits(false)}, "")})
+	if v := r.Verdict; v.Mechanism != "throughput-regression" || len(v.Root.Nodes) > 0 {
+		t.Errorf("%s on %v: %s", v.Mechanism, v.Root.Nodes, v.Summary)
+	}
+}
+
+func TestTwoPlacesAtOnceDecideNothing(t *testing.T) {
+	moves := strings.NewReplacer("power_limit_w", "swap_si", ",400,", ",9000,", ",700,", ",0,").Replace(limits(true))
+	r := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": paceLog(1, 2), "smi_n1.csv": limits(false), "smi_n2.csv": limits(true), "smi_n3.csv": limits(false),
+		"vmstat_n1.csv": moves, "vmstat_n2.csv": strings.ReplaceAll(moves, ",9000,", ",0,"), "vmstat_n3.csv": strings.ReplaceAll(moves, ",9000,", ",0,")}, "")})
+	if v := r.Verdict; len(v.Root.Nodes) > 0 {
+		t.Errorf("%s on %v: %s", v.Mechanism, v.Root.Nodes, v.Summary)
+	}
+}
+
+// ownSteps is what a rank prints of its own steps.
+func ownSteps(rank int, copies, wait float64) string {
+	var b strings.Builder
+	for i := range 80 {
+		n := 0.01 * float64(i%4)
+		fmt.Fprintf(&b, "step %d rank %d | fwd_bwd %.3f | h2d %.3f | wait %.3f | total %.3f s\n", 4*i, rank, 1.3+n, copies+n, wait, 1.3+copies+wait+2*n)
+	}
+	return b.String()
+}
+
+func TestAnEarlierRunShowsARankThatWasSlowFromTheStart(t *testing.T) {
+	logs, before := map[string]string{}, map[string]string{}
+	for rank := range 6 {
+		name := fmt.Sprintf("rank%d.log", rank)
+		logs[name], before[name] = ownSteps(rank, 0.2, 1.6), ownSteps(rank, 0.2, 0.1)
+	}
+	logs["rank3.log"] = ownSteps(3, 1.7, 0.1)
+	in := Input{Sources: written(t, logs, ""), History: written(t, before, "earlier/")}
+	v := diagnosed(t, in).Verdict
+	if v.Mechanism != "slow-rank" || !slices.Equal(v.Root.Ranks, []int{3}) || !strings.Contains(v.Summary, "earlier run") {
+		t.Errorf("%s, ranks %v: %s", v.Mechanism, v.Root.Ranks, v.Summary)
+	}
+	in.History = written(t, logs, "earlier/") // as slow as ever
+	if v := diagnosed(t, in).Verdict; v.Status != incident.NoFailure {
+		t.Errorf("without a difference: %s: %s", v.Mechanism, v.Summary)
+	}
+}
+
+func TestAnEarlierRunShowsThatNCCLUsesAnotherNetwork(t *testing.T) {
+	net := func(name string) string {
+		return "n1:44:44 [0] NCCL INFO Bootstrap : Using eth0:10.7.0.11<0>\nn1:44:53 [0] NCCL INFO Using network " + name +
+			"\nn1:44:53 [0] NCCL INFO ncclCommInitRank comm 0x55d1c0 rank 0 nranks 32 cudaDev 0 nvmlDev 0 busId f000 commId 0x9ac1 - Init START\n"
+	}
+	in := Input{Sources: written(t, map[string]string{"run.log": paceLog(3, 3), "nccl.log": net("Socket")}, ""), History: written(t, map[string]string{"run.log": paceLog(1, 1), "nccl.log": net("IB")}, "earlier/")}
+	v := diagnosed(t, in).Verdict
+	if v.Mechanism != "slow-communication" || !strings.Contains(v.Summary, "NCCL uses Socket, and used IB") {
+		t.Errorf("%s: %s", v.Mechanism, v.Summary)
+	}
+}
