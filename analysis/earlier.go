@@ -9,6 +9,7 @@ import (
 	"faultline/analysis/diagnose"
 	"faultline/analysis/history"
 	"faultline/analysis/scan"
+	"faultline/analysis/worker"
 	"faultline/incident"
 )
 
@@ -24,7 +25,8 @@ func recall(ctx context.Context, in *Input) (diagnose.Earlier, error) {
 		taken[s.Name] = true
 	}
 	in.History = slices.Clone(in.History)
-	var books []*history.Book
+	var books, unread []*history.Book // unread: of what may be logs
+	logs := false
 	for i := range in.History {
 		s := &in.History[i]
 		for taken[s.Name] {
@@ -35,14 +37,22 @@ func recall(ctx context.Context, in *Input) (diagnose.Earlier, error) {
 		if ctx.Err() != nil {
 			return e, ctx.Err()
 		}
-		if err == nil && len(book.Runs) == 0 && !record(ctx, in.Opener, *s) {
-			in.earlierLogs = append(in.earlierLogs, *s)
-			continue
+		if err == nil && len(book.Runs) == 0 {
+			head, err := headOf(in.Opener, *s, logHead)
+			if err == nil && !record(head) {
+				in.earlierLogs = append(in.earlierLogs, *s)
+				unread = append(unread, book)
+				logs = logs || tells(ctx, s.Name, head)
+				continue
+			}
 		}
 		if err != nil {
 			book = &history.Book{Files: []string{s.Name}, Warnings: []string{fmt.Sprintf("%s: not used: %v", s.Name, err)}}
 		}
 		books = append(books, book)
+	}
+	if !logs {
+		books, in.earlierLogs = append(books, unread...), nil
 	}
 	if len(books) > 0 {
 		e.Book = history.Merge(books...)
@@ -50,11 +60,16 @@ func recall(ctx context.Context, in *Input) (diagnose.Earlier, error) {
 	return e, nil
 }
 
-// record says that a file is meant for a history, and no log: it begins with an object.
-func record(_ context.Context, from scan.Opener, s incident.Source) bool {
-	head, err := headOf(from, s, 1<<10)
+// tells says that a text holds what a job writes, or steps in words of its own.
+func tells(ctx context.Context, name string, text []byte) bool {
+	steps, err := worker.Summed(ctx, name, bytes.NewReader(text))
+	return err == nil && steps != nil || !mute(ctx, name, text)
+}
+
+// record says that a file that begins so is meant for a history, and no log: it begins with an object.
+func record(head []byte) bool {
 	head = bytes.TrimSpace(head)
-	return err != nil || len(head) == 0 || head[0] == '{'
+	return len(head) == 0 || head[0] == '{'
 }
 
 func readHistory(ctx context.Context, from scan.Opener, s incident.Source) (*history.Book, error) {

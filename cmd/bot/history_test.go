@@ -48,9 +48,8 @@ func TestDiagnosisIsComparedWithAHistory(t *testing.T) {
 	if b, _ := os.ReadFile(html); !strings.Contains(string(b), "Earlier runs") {
 		t.Error("no earlier runs in the page")
 	}
-	for _, broken := range []string{filepath.Join(t.TempDir(), "none.jsonl"), dir} {
-		call(t, "", "diagnose", "--history", broken, dir).want(t, exitUsage, "no such file", "--format history")
-	}
+	call(t, "", "diagnose", "--history", filepath.Join(t.TempDir(), "none.jsonl"), dir).want(t, exitUsage, "no such file", "--format history")
+	call(t, "", "diagnose", "--history", dir, dir).want(t, 0, "Segmentation fault") // logs of an earlier run
 	// What is no history changes nothing but for the warning.
 	call(t, "", "diagnose", "--full", "--history", write(t, filepath.Join(t.TempDir(), "x"), "\x00\xffrubbish\n"), dir).want(t, 0, "x:1: not used", "no earlier runs in x")
 }
