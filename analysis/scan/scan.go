@@ -330,6 +330,9 @@ func (p *pass) deliver(b []byte, start, end int, final, last bool) error {
 			p.kept.line(b, p.off, start, end)
 		}
 		p.more = max(p.more, more)
+		if p.line.Enough {
+			p.want = int(max(int64(p.opts.HeadLines)-p.no+1, 0))
+		}
 		if last {
 			p.known = p.line.Skip
 			p.want -= p.known

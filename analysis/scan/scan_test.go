@@ -170,6 +170,31 @@ func TestHeadAndFollowingLines(t *testing.T) {
 	}
 }
 
+// Who asked for lines may have had enough of them before they are all there; the head of the content is delivered all the same.
+func TestEnough(t *testing.T) {
+	for _, chunk := range []int{5, 1 << 20} {
+		s, err := New([]string{"Traceback (most"}, Options{HeadLines: 4, ChunkSize: chunk})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var nos []int64
+		text := strings.Repeat("a\nTraceback (most\nb\nc\nd\ne\n", 3)
+		if _, err := s.Scan(context.Background(), strings.NewReader(text), func(l *Line) (int, error) {
+			nos = append(nos, l.No)
+			if len(l.Hits) > 0 {
+				return 10, nil
+			}
+			l.Enough = string(l.Text) == "b"
+			return 0, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if want := []int64{1, 2, 3, 4, 8, 9, 14, 15}; !reflect.DeepEqual(nos, want) {
+			t.Errorf("pieces of %d: delivered %v, want %v", chunk, nos, want)
+		}
+	}
+}
+
 func TestLongLineComesInWindows(t *testing.T) {
 	long := strings.Repeat("a", 5000) + "Watchdog caught" + strings.Repeat("b", 3000)
 	data := "first\n" + long + "\nWatchdog caught\n"

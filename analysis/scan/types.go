@@ -29,6 +29,8 @@ type Line struct {
 	Below []byte
 	// Marks are all places where a literal stands in Text, in order, of those in Hits.
 	Marks []Mark
+	// Enough is for the visitor to say that nobody wants the lines any more that it asked for before.
+	Enough bool
 	// Skip is for the visitor to say how many of the next lines it knows already, from Below: they are not delivered.
 	Skip int
 

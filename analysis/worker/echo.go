@@ -42,7 +42,7 @@ const (
 // learn remembers a record that is one of too many of its kind, if it is a physical line by itself.
 func (r *reader) learn(p *phys, rec *record) {
 	s, d := rec.storm, r.table
-	if s.learnt >= kindLearnt || r.echoes >= maxEchoes || rec.told || rec.Taken || rec.Repeated > 0 || len(r.open) > 0 || r.header.alone ||
+	if s.learnt >= kindLearnt || r.echoes >= maxEchoes || rec.told || rec.Taken || rec.Repeated > 0 || !r.strange(&rec.Who, rec.Line) || r.header.alone ||
 		p.all || p.window || p.cut || p.at != nil || p.stamp.Kind != line.NoStamp || p.records > 1 || len(rec.Text) != len(p.raw) || len(p.raw) > maxEcho {
 		return
 	}

@@ -113,8 +113,11 @@ func readPhases(r *reader, rec *record) bool {
 	return len(rep.Times) > 0
 }
 
-// meters reads the times of phases that a step line states, the size of its batch and its learning rate: "time: 0.51  data_time: 0.02", "Data  0.301 ( 0.280)", "fwd 310ms | bwd 620ms | allreduce 420.5 ms".
+// meters reads the times of phases that a step line states, the size of its batch and its learning rate: "time: 0.51  data_time: 0.02",
+// "Data  0.301 ( 0.280)", "fwd 310ms | bwd 620ms | allreduce 420.5 ms". Which lines of a course it is asked for is no news of theirs.
 func (r *reader) meters(rec *record, text []byte, p *step) {
+	does := r.does
+	defer func() { r.does = does }()
 	rep := PhaseReport{At: rec.At, Loop: p.Loop}
 	r.learningRate(rec, p.Step, rateIn(text))
 	times := readTimings(text, true)

@@ -211,6 +211,7 @@ func (r *reader) visit(l *scan.Line) (more int, err error) {
 	}
 	r.does = 0
 	more = r.look(l)
+	l.Enough = more <= 0 && len(r.open) == 0 && r.decided && !l.Long && r.alone()
 	r.witness(l)
 	if kind != nil {
 		kind.learn(own, r.effect())
@@ -536,7 +537,8 @@ func (r *reader) record(p *phys, at int, raw []byte, known bool) {
 	if p.records > 0 {
 		r.does |= other
 	}
-	r.knew = r.dispatch(rec, p, at) || rec.Taken
+	// A line that only blocks asked for, and none took, is passed over like its kind elsewhere.
+	r.knew = p.passed && !rec.Taken || r.dispatch(rec, p, at) || rec.Taken
 	if !r.knew && alarming(rec, r.alarm) {
 		r.unclassify(rec)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 
 	"faultline/simulate/volume"
@@ -70,6 +71,13 @@ func whatRemains(o *Observations) map[string]any {
 	delete(m, "Tails")
 	m["Doings"], m["Progress"] = doings, courses
 	m["Phases"] = o.Phases[:min(len(o.Phases), fewReports/2)] // of a long course some will do
+	rates := 0
+	m["Numerics"] = slices.DeleteFunc(slices.Clone(o.Numerics), func(n Numeric) bool { // likewise
+		if n.Kind == NumericRate {
+			rates++
+		}
+		return n.Kind == NumericRate && rates > fewReports/2
+	})
 	return m
 }
 
@@ -152,6 +160,46 @@ func TestTheLastLineOfEachWriterIsReadBeforeSomethingElse(t *testing.T) {
 	if len(obs.Exceptions) != len(all.Exceptions) || len(obs.Exceptions) == 0 {
 		t.Errorf("%d exceptions, not %d", len(obs.Exceptions), len(all.Exceptions))
 	}
+}
+
+// Of a course some lines are kept, with the times and rates that they tell: that is no reason to read all of it.
+func TestThatALineOfACourseIsKeptIsNoNews(t *testing.T) {
+	var b bytes.Buffer
+	const n = 40000
+	for i := range n {
+		fmt.Fprintf(&b, "{\"ts\": \"2025-09-12T03:%02d:%02dZ\", \"rank\": %d, \"event\": \"step done\", \"step\": %d, \"loss\": %d.%d, \"lr\": %d.0e-05, \"data_s\": 0.%d}\n", i/600%60, i/10%60, i%8, i/8+1, 2+i%3, i%7, 1+i%9, 1+i%8)
+	}
+	obs, all, held := bothWays(t, b.Bytes())
+	if held < n*3/4 {
+		t.Errorf("%d lines of %d were held back", held, n)
+	}
+	obs.Phases, all.Phases = nil, nil // of fewer lines others are kept
+	sameRemains(t, obs, all)
+}
+
+// Steps stand between the lines of a program that fails again and again: they are no business of its tracebacks.
+func TestStepsBesideTracebacksArePassedOver(t *testing.T) {
+	var b bytes.Buffer
+	const n = 20000
+	for i := range n {
+		at := fmt.Sprintf("2025-09-12 03:%02d:%02d", i/600%60, i/10%60)
+		fmt.Fprintf(&b, "%s INFO trainer: step %d loss 2.%d\n%s INFO trainer: step %d loss 2.%d\n", at, 3*i, i%9, at, 3*i+1, i%9)
+		if i%4 == 0 {
+			fmt.Fprintf(&b, "[rank%[1]d]: Traceback (most recent call last):\n%[2]s INFO trainer: step %[3]d loss 2.5\n[rank%[1]d]:   File \"/w/a.py\", line 8, in read\n[rank%[1]d]: OSError: [Errno 5] Input/output error: '/d/%[4]d.tar'\n", i%8, at, 3*i+2, i)
+		}
+	}
+	obs, all, _ := bothWays(t, b.Bytes())
+	if got := stepsRead(obs); got > n/2 || len(obs.Exceptions) == 0 || len(obs.Exceptions) != len(all.Exceptions) {
+		t.Errorf("%d steps of %d were read, and %d exceptions of %d", got, 2*n, len(obs.Exceptions), len(all.Exceptions))
+	}
+}
+
+// stepsRead is how many lines the courses of a file counted.
+func stepsRead(o *Observations) (n int64) {
+	for _, p := range o.Progress {
+		n = max(n, p.N)
+	}
+	return n
 }
 
 // What a program reports as a count, as a code or by another word is another line.
