@@ -145,10 +145,10 @@ const mostReports = 1 << 11
 // fewReports are read, all of them; later about as many of each doubling. A report that is read makes the reader take up the lines it holds back.
 const fewReports = 1 << 7
 
-// passesOver tells that a line begins one more report of phases than a course needs. Which are read does not follow their order: reports
+// passesOver tells that a line, which mayRepeat, begins one more report of phases than a course needs. Which are read does not follow their order: reports
 // of several kinds take turns.
 func (r *reader) passesOver(l *scan.Line) bool {
-	if !r.mayRepeat(l) || slices.ContainsFunc(l.Hits, func(id uint16) bool { return !r.table.phases[id] }) {
+	if slices.ContainsFunc(l.Hits, func(id uint16) bool { return !r.table.phases[id] }) {
 		return false
 	}
 	n := r.phases.begun

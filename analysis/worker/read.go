@@ -128,7 +128,12 @@ func (r *reader) trace(rec *record, n int, f follower) {
 
 // emit appends an observation, bounded per file and kind, and in the bytes of the long texts that observations keep.
 func emit[T any](r *reader, list *[]T, v T) {
-	r.does |= other
+	switch any(&v).(type) {
+	case *Checkpoint, *Numeric, *PhaseReport:
+		r.does |= noted
+	default:
+		r.does |= other
+	}
 	if len(*list) >= maxPerKind || r.kept > maxKept {
 		r.dropped++
 		return

@@ -109,9 +109,11 @@ const (
 	did                           // it told what its writer is about
 	opensBlock                    // a block begins with it
 	inBlock                       // it belongs to an open block
+	noted                         // it told of what healthy jobs do now and then
 	other                         // anything else
 
-	news = opensBlock | inBlock | other
+	news   = opensBlock | inBlock | noted | other
+	calmly = stepped | did | noted // what others did before does not belong to it
 )
 
 // header remembers a message that is nothing but a prefix: c10 reports that begin with \n stand under one.
@@ -197,13 +199,18 @@ const maxJoined = 3
 // visit takes one physical line from the scanner. The head of the file is kept until it tells whether the file is
 // wrapped.
 func (r *reader) visit(l *scan.Line) (more int, err error) {
-	held, kind, own := r.routine(l)
-	if held {
-		r.spoken(l)
-		return r.wanted(0), nil
-	}
-	if r.passesOver(l) {
-		return r.wanted(0), nil
+	var kind *patterned
+	var own *routine
+	repeats := r.mayRepeat(l)
+	if repeats {
+		var held bool
+		if held, kind, own = r.routine(l); !held && r.passesOver(l) {
+			return r.wanted(0), nil
+		}
+		if held || r.waits(l, kind, own) {
+			r.spoken(l)
+			return r.wanted(0), nil
+		}
 	}
 	r.resume(false)
 	if r.leaps(l) {
@@ -211,12 +218,21 @@ func (r *reader) visit(l *scan.Line) (more int, err error) {
 	}
 	r.does = 0
 	more = r.look(l)
-	l.Enough = more <= 0 && len(r.open) == 0 && r.decided && !l.Long && r.alone()
+	l.Enough = more <= 0 && r.idle(l)
 	r.witness(l)
+	does := r.effect()
 	if kind != nil {
-		kind.learn(own, r.effect())
+		kind.learn(own, does)
+	}
+	if repeats {
+		r.routines.calmed(r.table.kind(l.Hits), does)
 	}
 	return more, nil
+}
+
+// idle reports whether nobody waits for more of the lines below this one, though somebody may have asked for them.
+func (r *reader) idle(l *scan.Line) bool {
+	return l.Off >= routineFrom && !l.Long && len(r.open) == 0 && r.decided && r.alone()
 }
 
 // alone reports whether the next line is read by itself: nothing above it waits for more, and no column cuts it.

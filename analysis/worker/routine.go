@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"faultline/analysis/line"
@@ -11,7 +12,9 @@ import (
 // Long logs repeat a few lines with other numbers. Once many lines of an outline said nothing new, the next are held back instead of
 // being read: of each writer and outline the last one is kept, and how many came before it. They are read, in order, before the next
 // line that is something else, so that the reader then knows all that it would know of the last of each; and one in routineShare is
-// read in any case. In the first bytes of a file, in the last, and while a block is open, every line is read.
+// read in any case. Lines to which what others did before does not belong, a save or a new wording of a healthy job, wait and are read
+// in order with those, some of them at a time: else each would have the last line of everybody read. In the first bytes of a file, in
+// the last, and while a block is open, every line is read.
 
 const (
 	routineFrom   = 128 << 10 // bytes at the top of a file of which every line is read
@@ -27,6 +30,8 @@ const (
 	struckBits    = 8
 	struckOut     = 256 // after so many of those in a row
 	struckShare   = 16  // the outline of one in so many lines is taken
+	calmAfter     = 64  // lines of a kind in a row that were calm
+	mostWaiting   = 32  // lines of such kinds that wait
 )
 
 // patterned is what is known of the lines of an outline.
@@ -40,15 +45,34 @@ type patterned struct {
 
 // routine is an outline of one writer.
 type routine struct {
-	of      *patterned
-	n       int    // lines in a row that were read and no news
-	does    effect // of them
-	held    int    // lines that were held back since the last that was read
-	no, off int64  // the last of them
+	of   *patterned
+	n    int    // lines in a row that were read and no news
+	does effect // of them
+	held int    // lines that were held back since the last that was read
+	last heldLine
+}
+
+// heldLine is a line that will be read later.
+type heldLine struct {
+	no, off int64
 	text    []byte
 	hits    []uint16
 	marks   []scan.Mark
 	before  []byte
+}
+
+func (h *heldLine) set(l *scan.Line) {
+	l.Fill()
+	h.no, h.off = l.No, l.TextOff
+	h.text, h.before = append(h.text[:0], l.Text...), append(h.before[:0], l.Before...)
+	h.hits, h.marks = append(h.hits[:0], l.Hits...), append(h.marks[:0], l.Marks...)
+}
+
+// waiting is a line that is to be read with those before it that are held back.
+type waiting struct {
+	of  *patterned // as of patterned.learn
+	own *routine
+	heldLine
 }
 
 // routines are those of a file.
@@ -56,6 +80,8 @@ type routines struct {
 	kinds   map[uint64]*patterned
 	outline outline // scratch
 	held    []*routine
+	waiting []waiting
+	calm    map[uint64]int       // lines in a row that were calm, by the literals that they hold
 	n       int                  // outlines and writers
 	since   int                  // lines held back since the held ones were read
 	all     int                  // lines held back
@@ -75,12 +101,9 @@ func (q *routines) of(hash uint64) *patterned {
 	return p
 }
 
-// routine holds a line back whose like is no news; it reports false where the line is to be read, and then what it knows of its
-// outline and its writer's lines of it.
+// routine holds a line back, which mayRepeat, whose like is no news; it reports false where the line is to be read, and then what it
+// knows of its outline and its writer's lines of it.
 func (r *reader) routine(l *scan.Line) (held bool, p *patterned, own *routine) {
-	if !r.mayRepeat(l) {
-		return false, nil, nil
-	}
 	q := &r.routines
 	struck := &q.struck[r.table.kind(l.Hits)>>(64-struckBits)]
 	if *struck > struckOut && l.No%struckShare != 0 {
@@ -177,11 +200,7 @@ func (r *reader) hold(own *routine, l *scan.Line) {
 		q.held = append(q.held, own)
 	}
 	own.held++
-	own.no, own.off = l.No, l.TextOff
-	own.text = append(own.text[:0], l.Text...)
-	own.before = append(own.before[:0], l.Before...)
-	l.Fill()
-	own.hits, own.marks = append(own.hits[:0], l.Hits...), append(own.marks[:0], l.Marks...)
+	own.last.set(l)
 	q.since++
 	q.all++
 	share := routineShare
@@ -193,41 +212,100 @@ func (r *reader) hold(own *routine, l *scan.Line) {
 	}
 }
 
-// resume reads the lines that are held back; of those that did nothing, who wrote them and when is enough, unless it is asked
-// whether that is still so.
+// waits keeps a line until those before it are read that are held back, if lines of its kind are calm.
+func (r *reader) waits(l *scan.Line, of *patterned, own *routine) bool {
+	q := &r.routines
+	kind := r.table.kind(l.Hits)
+	if len(q.held) == 0 || len(q.waiting) == mostWaiting || q.calm[kind] < calmAfter || r.echoing.has(kind) {
+		return false
+	}
+	if len(q.waiting) == cap(q.waiting) {
+		q.waiting = slices.Grow(q.waiting, mostWaiting)
+	}
+	q.waiting = q.waiting[:len(q.waiting)+1]
+	w := &q.waiting[len(q.waiting)-1]
+	w.of, w.own = of, own
+	w.set(l)
+	return true
+}
+
+// calmed notes what a line did that was read, of a kind by the literals that it holds.
+func (q *routines) calmed(kind uint64, does effect) {
+	if does&^calmly != 0 {
+		delete(q.calm, kind)
+		return
+	}
+	if q.calm == nil {
+		q.calm = map[uint64]int{}
+	}
+	if n := q.calm[kind]; n < calmAfter && (n > 0 || len(q.calm) < maxPatterned) {
+		q.calm[kind] = n + 1
+	}
+}
+
+// resume reads the lines that are held back, and those that wait for them, in order. It is asked by check whether lines that did nothing
+// still do nothing.
 func (r *reader) resume(check bool) {
 	q := &r.routines
 	if len(q.held) == 0 {
 		return
 	}
-	list := q.held
-	q.held, q.since = nil, 0
-	slices.SortFunc(list, func(a, b *routine) int { return int(a.no - b.no) })
+	held, waiting := q.held, q.waiting
+	q.held, q.waiting, q.since = nil, nil, 0
+	slices.SortFunc(held, func(a, b *routine) int { return cmp.Compare(a.last.no, b.last.no) })
 	r.line, r.below, r.ending = nil, nil, false
-	for _, own := range list {
-		more := own.held - 1
-		own.held = 0
-		if own.does == 0 && !check {
-			if len(own.before) > 0 {
-				r.written(own.no, own.off, own.text)
-				r.above(r.rec.Prefix, own.before, own.off, own.no)
-			}
-			r.passed(own.text, own.off, own.no, 0)
-		} else {
-			p := phys{no: own.no, off: own.off, raw: own.text, hits: own.hits, marks: own.marks, before: own.before}
-			r.does, r.undrawn = 0, int64(more)
-			r.take(&p, false)
-			r.undrawn = 0
-			own.of.learn(own, r.effect())
+	next := 0 // of those that wait
+	for _, own := range held {
+		for ; next < len(waiting) && waiting[next].no < own.last.no; next++ {
+			r.waited(&waiting[next])
 		}
-		if w := r.rec.writer; w != &r.nobody && w != &r.crowd {
-			w.span.Lines += int64(more)
-		}
-		if r.rec.Who.Host == "" {
-			r.hostless += int64(more)
-		}
+		r.routinely(own, check)
 	}
-	q.held = list[:0]
+	for ; next < len(waiting); next++ {
+		r.waited(&waiting[next])
+	}
+	q.held, q.waiting = held[:0], waiting[:0]
+}
+
+// routinely reads the last line of a routine; of lines that did nothing, who wrote them and when is enough, unless it is to be checked.
+func (r *reader) routinely(own *routine, check bool) {
+	more := own.held - 1
+	own.held = 0
+	if l := &own.last; own.does == 0 && !check {
+		if len(l.before) > 0 {
+			r.written(l.no, l.off, l.text)
+			r.above(r.rec.Prefix, l.before, l.off, l.no)
+		}
+		r.passed(l.text, l.off, l.no, 0)
+	} else {
+		r.undrawn = int64(more)
+		r.readLater(l)
+		r.undrawn = 0
+		own.of.learn(own, r.effect())
+	}
+	if w := r.rec.writer; w != &r.nobody && w != &r.crowd {
+		w.span.Lines += int64(more)
+	}
+	if r.rec.Who.Host == "" {
+		r.hostless += int64(more)
+	}
+}
+
+// waited reads a line that waited.
+func (r *reader) waited(w *waiting) {
+	r.readLater(&w.heldLine)
+	does := r.effect()
+	if w.of != nil {
+		w.of.learn(w.own, does)
+	}
+	r.routines.calmed(r.table.kind(w.hits), does)
+}
+
+// readLater reads a line that was kept.
+func (r *reader) readLater(l *heldLine) {
+	r.does = 0
+	p := phys{no: l.no, off: l.off, raw: l.text, hits: l.hits, marks: l.marks, before: l.before}
+	r.take(&p, false)
 }
 
 // effect is what reading the last line did.

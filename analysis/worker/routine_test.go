@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"faultline/analysis/scan"
 	"faultline/simulate/volume"
 )
 
@@ -191,6 +192,40 @@ func TestStepsBesideTracebacksArePassedOver(t *testing.T) {
 	obs, all, _ := bothWays(t, b.Bytes())
 	if got := stepsRead(obs); got > n/2 || len(obs.Exceptions) == 0 || len(obs.Exceptions) != len(all.Exceptions) {
 		t.Errorf("%d steps of %d were read, and %d exceptions of %d", got, 2*n, len(obs.Exceptions), len(all.Exceptions))
+	}
+}
+
+// A save is news, and so is a line in new words; neither is a reason to read what everybody else did last.
+func TestCalmLinesWait(t *testing.T) {
+	const n = 12000
+	text := routineLog(n, func(i int) string {
+		if i%8 != 0 {
+			return ""
+		}
+		return fmt.Sprintf("[rank%d]: 2025-09-12 03:%02d:%02d,%03d INFO ckpt: Saved checkpoint to /ckpt/run/step_%d\n", i/8%8, i/60000%60, i/1000%60, i%1000, i)
+	})
+	obs, all, held := bothWays(t, text)
+	sameRemains(t, obs, all)
+	if len(obs.Checkpoints) < n/8 {
+		t.Errorf("%d saves of %d are known", len(obs.Checkpoints), n/8)
+	}
+	sc, err := NewScanner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, resumed := newReader("x", sc), 0
+	if _, err := sc.Scan(context.Background(), bytes.NewReader(text), func(l *scan.Line) (int, error) {
+		before := len(r.routines.held)
+		more, err := r.visit(l)
+		if len(r.routines.held) < before {
+			resumed++
+		}
+		return more, err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if held < n || resumed > n/8/4 {
+		t.Errorf("%d lines were held back, and read %d times", held, resumed)
 	}
 }
 
