@@ -16,12 +16,12 @@ func (b *builder) causeRow(rows *[]row) []incident.Event {
 	if v.Status == incident.NoFailure || v.Status == incident.Inconclusive || i < 0 {
 		return nil
 	}
-	cause := b.r.Chain[i]
-	shown := func(x row) bool { return b.isLastWords(x.e) || shareLine(x.e.Evidence, cause.Evidence) }
-	if len(cause.Evidence) == 0 || slices.ContainsFunc(*rows, shown) {
+	link := b.r.Chain[i]
+	shown := func(x row) bool { return b.isLastWords(x.e) || shareLine(x.e.Evidence, link.Evidence) }
+	if len(link.Evidence) == 0 || slices.ContainsFunc(*rows, shown) {
 		return nil
 	}
-	e := incident.Event{Kind: incident.EventError, Event: cause.Statement, Evidence: cause.Evidence[:1]}
+	e := incident.Event{Kind: incident.EventError, Event: link.Statement, Evidence: link.Evidence[:1]}
 	if len(v.Root.Ranks) == 1 {
 		e.Rank = ptr(v.Root.Ranks[0])
 	}
@@ -33,7 +33,7 @@ func (b *builder) causeRow(rows *[]row) []incident.Event {
 		return []incident.Event{e}
 	}
 	e.Time, e.Uncertainty = b.s.Facts.Format(when), resolve.Uncertainty(when)
-	*rows = append(*rows, row{when, e})
+	*rows = append(*rows, row{when, turnCause, e})
 	return nil
 }
 

@@ -189,8 +189,9 @@ func (b *builder) exits() (n int, first bool, ev []incident.Evidence) {
 const timelineLimit = 120
 
 type row struct {
-	t resolve.Moment
-	e incident.Event
+	t    resolve.Moment
+	turn turn
+	e    incident.Event
 }
 
 // addRow adds a row to the timeline, if its time is known.
@@ -210,21 +211,22 @@ func (b *builder) timeline() {
 		if rank != resolve.NoRank {
 			e.Rank = ptr(rank)
 		}
-		rows = append(rows, row{t, e})
+		rows = append(rows, row{t, turns[kind], e})
 	}
 	b.progressRows(add)
 	b.waitRows(add)
-	b.failureRows(add)
+	b.failureRows(func(of turn, t resolve.Moment, node string, rank int, text string, ev ...incident.Evidence) {
+		n := len(rows)
+		add(incident.EventError, t, node, rank, text, ev...)
+		for i := range rows[n:] {
+			rows[n+i].turn = of
+		}
+	})
 	b.lastWordsRow(add)
 	b.exitRows(add)
 	b.endRows(add)
 	causes := b.causeRow(&rows)
-	sort.SliceStable(rows, func(i, j int) bool {
-		if rows[i].t.T != rows[j].t.T {
-			return rows[i].t.T < rows[j].t.T
-		}
-		return rows[i].e.Event < rows[j].e.Event
-	})
+	inOrder(rows)
 	if more := len(rows) - timelineLimit; more > 0 {
 		b.r.Warnings = append(b.r.Warnings, fmt.Sprintf("the timeline omits %d later events", more))
 		rows = rows[:timelineLimit]
@@ -328,7 +330,7 @@ func firstOf(n int) string {
 const rowsPerSign = 3
 
 // failureRows adds what went wrong in single processes: causes one by one, what is said by many as its first line.
-func (b *builder) failureRows(add addRow) {
+func (b *builder) failureRows(add func(of turn, t resolve.Moment, node string, rank int, text string, ev ...incident.Evidence)) {
 	f := b.s.Facts
 	type kind struct {
 		sign knowledge.ID
@@ -373,7 +375,7 @@ func (b *builder) failureRows(add addRow) {
 		if len(notes) > 0 {
 			text += " (" + strings.Join(notes, "; ") + ")"
 		}
-		add(incident.EventError, when, fl.Node, fl.Rank, text, mechanism.FailureEvidence(fl))
+		add(turnOf(fl), when, fl.Node, fl.Rank, text, mechanism.FailureEvidence(fl))
 	}
 }
 
