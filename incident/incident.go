@@ -78,8 +78,9 @@ type Report struct {
 	Severity        *Severity        `json:"severity"` // null where what is lost is not known
 	Groups          []Group          `json:"groups"`
 	Chain           []Link           `json:"chain"`
-	Course          *Course          `json:"course,omitempty"`  // absent where no course can be drawn
-	Figures         []Figure         `json:"figures,omitempty"` // what the next run is compared by; absent where step lines tell nothing
+	Course          *Course          `json:"course,omitempty"`    // absent where no course can be drawn
+	Figures         []Figure         `json:"figures,omitempty"`   // what the next run is compared by; absent where step lines tell nothing
+	Narrowing       *Narrowing       `json:"narrowing,omitempty"` // absent where the lines answer nothing beyond the verdict
 	Timeline        []Event          `json:"timeline"`
 	Before          []Precursor      `json:"before,omitempty"`    // what the run did again and again before its failure began
 	Lanes           *Lanes           `json:"lanes,omitempty"`     // absent where no event has a time
@@ -473,6 +474,13 @@ type Finding struct {
 	Evidence  []Evidence `json:"evidence"`
 }
 
+// Narrowing is how far the lines answer the why that a decided verdict leaves.
+type Narrowing struct {
+	RulesOut []Finding `json:"rules_out"`      // by what failed beside its like
+	Lingered []Finding `json:"lingered"`       // why the job ran on after it, and how long
+	Open     string    `json:"open,omitempty"` // the question that is left, where it is narrower than its mechanism's
+}
+
 // Artifact is evidence beside the logs, of one kind: what its files say, verdict or not, and what they cannot say.
 type Artifact struct {
 	Kind     string    `json:"kind"` // flight-recorder, stacks, …
@@ -496,6 +504,7 @@ type Recommendation struct {
 	When    string `json:"when"` // now, structural, next-time
 	Text    string `json:"text"`
 	Command string `json:"command"`
+	Owner   string `json:"owner,omitempty"` // who does it, as in Action.Owner; "" in reports of earlier versions
 }
 
 // KeyFile is a file worth opening first.

@@ -259,7 +259,7 @@ func (b *builder) advice() {
 				continue
 			}
 			seen[a.Text] = true
-			b.r.Recommendations = append(b.r.Recommendations, incident.Recommendation{When: when, Text: a.Text, Command: a.Command})
+			b.r.Recommendations = append(b.r.Recommendations, incident.Recommendation{When: when, Text: a.Text, Command: a.Command, Owner: string(a.OwnedBy(knowledge.Owner(b.r.Action.Owner)))})
 		}
 	}
 	add := func(when string, list []knowledge.Advice) { addAs(b.fillAdvice, when, list) }

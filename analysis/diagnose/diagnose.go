@@ -62,6 +62,7 @@ func judge(f *resolve.Facts, all []mechanism.Mechanism, e Earlier) *incident.Rep
 	b.hypotheses()
 	b.advice()
 	b.reads()
+	b.narrowing()
 	b.artifacts()
 	b.standouts()
 	b.site()
