@@ -24,14 +24,7 @@ func brief(v *view, name string) string {
 	if t := r.Triage; t != nil {
 		return name + sentence(v.Headline) + " " + flat(t.Next.Text)
 	}
-	sure := " (" + confidenceWord(r.Verdict.Status) + ")"
-	if r.Verdict.Status == incident.Inconclusive { // the headline says so
-		sure = ""
-	}
-	parts := []string{name + v.Headline + sure + "."}
-	if s := r.Verdict.Summary; saysMore(s, v.Headline) && len(r.Verdict.Candidates) < 2 {
-		parts = append(parts, sentence(cutAfter(flat(s), briefSentence)))
-	}
+	parts := []string{outcome(v, name)}
 	if severity := severityText(r); severity != "" {
 		parts = append(parts, "Severity: "+lowered(severity))
 	} else if lost := lostText(r.Action.Lost); lost != "" && r.Verdict.Status != incident.NoFailure {
@@ -41,4 +34,18 @@ func brief(v *view, name string) string {
 		return strings.Join(parts, " ")
 	}
 	return strings.Join(append(parts, "Next: "+cutAfter(nextStep(r), briefSentence)), " ")
+}
+
+// outcome is what happened and how sure that is; name begins it.
+func outcome(v *view, name string) string {
+	r := v.Report
+	sure := " (" + certaintyOf(r).String() + ")"
+	if r.Verdict.Status == incident.Inconclusive { // the headline says so
+		sure = ""
+	}
+	text := name + v.Headline + sure + "."
+	if s := r.Verdict.Summary; saysMore(s, v.Headline) && len(r.Verdict.Candidates) < 2 {
+		text += " " + sentence(cutAfter(flat(s), briefSentence))
+	}
+	return text
 }

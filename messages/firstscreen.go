@@ -62,7 +62,7 @@ func screen(v *view) []part {
 		ps[len(ps)-1].Proof = proofText(r)
 	}
 	if r.Verdict.Status == incident.NoFailure {
-		add(labelConfidence, sureText(r.Verdict))
+		add(labelConfidence, sureText(r))
 		add(labelSeverity, severityText(r))
 		do := "Nothing to do."
 		if r.Action.Text != "" {
@@ -83,7 +83,7 @@ func screen(v *view) []part {
 		add(fmt.Sprintf("%s %d", labelClue, i+1), clue(s, v.Headline, reasons))
 	}
 	add(labelWhere, unplaced(r.Verdict))
-	add(labelConfidence, sureText(r.Verdict))
+	add(labelConfidence, sureText(r))
 	add(labelSeverity, severityText(r))
 	add(labelTraining, capital(finishedText(r)))
 	add(labelEvidence, besideText(r))
@@ -278,8 +278,9 @@ func other(summary string, s *incident.Stuck) bool {
 
 // sureText is the confidence in one of three words, and why. The word rests on the kind of proof and the number on how often such
 // verdicts are right, so that side by side they seem to disagree: the number is shown only where it says how much is left open.
-func sureText(v incident.Verdict) string {
-	t := capital(confidenceWord(v.Status)) + "."
+func sureText(r *incident.Report) string {
+	v := r.Verdict
+	t := capital(certaintyOf(r).String()) + "."
 	if v.Status == incident.Inconclusive && len(v.Candidates) > 1 {
 		one := "one of the candidates"
 		if slices.ContainsFunc(v.Candidates, func(c incident.Candidate) bool { return c.Mechanism == "unknown" }) {

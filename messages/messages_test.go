@@ -256,7 +256,7 @@ func TestWhatIsCutEndsAfterAWord(t *testing.T) {
 
 func TestFirstScreenNamesRankNodeAndDecision(t *testing.T) {
 	text := strings.Join(FirstScreen(stall(), 0), "\n")
-	for _, want := range []string{"rank 77 on node09", "OK to resubmit without node09", "step 12,000", "Likely.", "Storage logs"} {
+	for _, want := range []string{"rank 77 on node09", "OK to resubmit without node09", "step 12,000", "Who: confirmed; why: can't tell.", "Storage logs"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

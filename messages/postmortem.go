@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -63,17 +63,9 @@ type postmortem struct {
 	CSS            template.CSS
 }
 
-// whyLevel is one level of the five whys.
-type whyLevel struct {
-	N                int
-	Question, Answer string
-	Proof            string // where the answer stands in the logs
-	Open             bool   // for people to answer
-}
-
 type actionItem struct {
-	Text, Owner, Due string
-	Done             bool
+	Text, Command, Owner, Due string
+	Done                      bool
 }
 
 // Box is how the item is ticked in text.
@@ -89,27 +81,20 @@ const (
 	postmortemEvents  = 12
 	postmortemProofs  = 10
 	postmortemActions = 6
-	postmortemWhys    = 5
+	proofsOfLink      = 2
 	postmortemText    = 420
+	daemonsWords      = 260
 )
-
-// toBeAnswered stands where only people can answer.
-const toBeAnswered = "To be answered by the team."
 
 func postmortemOf(r *incident.Report, s Story) *postmortem {
 	v := newView(r)
 	r = v.Report
-	p := &postmortem{Title: "Post-mortem: " + v.Headline, Summary: brief(v, "")}
-	if r.Job.ID != nil {
-		p.Title = "Post-mortem of job " + flat(*r.Job.ID) + ": " + v.Headline
-	}
+	p := &postmortem{}
+	p.head(v)
 	p.impact(v, s)
-	for i, e := range v.Timeline {
-		if i == postmortemEvents {
-			p.More = len(v.Timeline) - i
-			break
-		}
-		p.Timeline = append(p.Timeline, e)
+	p.Timeline = foldGroups(v.Timeline)
+	if n := len(p.Timeline) - postmortemEvents; n > 0 {
+		p.Timeline, p.More = p.Timeline[:postmortemEvents], n
 	}
 	for _, ph := range s.Phases {
 		p.Phases = append(p.Phases, pair{flat(ph.Name), minutes(ph.Took)})
@@ -117,16 +102,92 @@ func postmortemOf(r *incident.Report, s Story) *postmortem {
 	p.whys(v)
 	p.answered(s)
 	p.roots(v, s)
-	p.lessons(v)
+	p.lessons(v, s)
 	p.actions(v)
-	if s.Tasks != nil {
-		p.Actions = nil
-	}
-	for _, t := range s.Tasks {
-		p.Actions = append(p.Actions, actionItem{sentence(flat(t.Text)), flat(t.Owner), flat(t.Due), t.Done})
-	}
+	p.kept(s.Tasks)
 	p.evidence(v)
 	return p
+}
+
+// head is the title and the summary, with the words of the daemon at fault where one speaks of its error.
+func (p *postmortem) head(v *view) {
+	r := v.Report
+	p.Title = "Post-mortem: " + v.Headline
+	if r.Job.ID != nil {
+		p.Title = "Post-mortem of job " + flat(*r.Job.ID) + ": " + v.Headline
+	}
+	p.Summary = outcome(v, "")
+	line := daemonsLine(r)
+	if line == "" {
+		return
+	}
+	if reason := reasonOf(line); reason != "" {
+		p.Title += ": " + reason
+	}
+	p.Summary += " The log of the storage daemon says: “" + cutAfter(line, daemonsWords) + "”."
+}
+
+// daemonsLine is the line in which the storage daemon at fault tells of its trouble; "" where none is.
+func daemonsLine(r *incident.Report) string {
+	c := r.Verdict.Root.Component
+	if c == nil || !strings.HasPrefix(*c, knowledge.DaemonPrefix) {
+		return ""
+	}
+	for _, l := range r.Chain {
+		if l.Role == incident.Cause && len(l.Evidence) > 0 {
+			return flat(l.Evidence[0].Text)
+		}
+	}
+	return ""
+}
+
+// reasonOf is the innermost error of a line of Go's form "…, err: read FILE: input/output error"; "" where it gives none.
+func reasonOf(line string) string {
+	const longest = 60
+	_, err, ok := strings.Cut(line, "err: ")
+	if !ok {
+		return ""
+	}
+	if i := strings.LastIndex(err, ": "); i >= 0 {
+		err = err[i+2:]
+	}
+	if len(err) > longest {
+		return ""
+	}
+	return err
+}
+
+// foldGroups makes one row of all groups that begin to wait, or give up, at the same time: they wait for one thing. Where all rows are of one
+// day the date stands in the first alone.
+func foldGroups(rows []eventView) []eventView {
+	type moment struct{ kind, time string }
+	var out []eventView
+	at, more := map[moment]int{}, map[moment]int{}
+	for _, e := range rows {
+		m := moment{e.Kind, e.Time}
+		_, seen := at[m]
+		switch ofGroup := e.Kind == incident.EventWait || e.Kind == incident.EventTimeout; {
+		case ofGroup && seen:
+			more[m]++
+			continue
+		case ofGroup:
+			at[m] = len(out)
+		}
+		out = append(out, e)
+	}
+	for m, n := range more {
+		out[at[m]].Event += "; so do " + count(n, "more group")
+	}
+	day := ""
+	for i := range out {
+		d, clock, ok := strings.Cut(out[i].Time, "T")
+		if ok && d == day {
+			out[i].Time = clock
+		} else if ok {
+			day, out[i].Time = d, d+" "+clock
+		}
+	}
+	return out
 }
 
 // minutes is a duration as a person writes it down afterwards.
@@ -151,7 +212,8 @@ func (p *postmortem) impact(v *view, s Story) {
 	if s.ID != "" {
 		add("Incident", flat(s.ID))
 	}
-	add(labelConfidence, confidenceWord(r.Verdict.Status))
+	add(labelConfidence, certaintyOf(r).String())
+	add("GPU", gpuText(r))
 	add(labelSeverity, severityText(r))
 	add("Lost", lostText(r.Action.Lost))
 	if w := r.Job.WorldSize; w != nil {
@@ -165,9 +227,22 @@ func (p *postmortem) impact(v *view, s Story) {
 	if idle, ok := idled(r); ok {
 		add("GPUs idle", minutes(idle)+" from the first failure to the end of the job"+idleCost(r, idle))
 	}
-	if a := r.Action.ResumeFrom; a != nil {
-		add("Resume from", stepText(a))
+	if r.Verdict.Status != incident.NoFailure {
+		add("Next run", resubmitStep(r))
 	}
+}
+
+// gpuText is the number of the GPU of the one rank at the root, where its hardware is at fault and its local rank is known.
+func gpuText(r *incident.Report) string {
+	if len(r.Verdict.Root.Ranks) != 1 || !knowledge.Slug(r.Verdict.Mechanism).Is(knowledge.OneGPU) {
+		return ""
+	}
+	i := slices.IndexFunc(r.Ranks, func(s incident.RankState) bool { return s.Rank == r.Verdict.Root.Ranks[0] })
+	if i < 0 || r.Ranks[i].LocalRank == nil {
+		return ""
+	}
+	local := *r.Ranks[i].LocalRank
+	return fmt.Sprintf("%d on %s, by local rank %d (unless CUDA_VISIBLE_DEVICES reorders them)", local, flat(r.Ranks[i].Node), local)
 }
 
 func onNodes(r *incident.Report) string {
@@ -177,7 +252,8 @@ func onNodes(r *incident.Report) string {
 	return ""
 }
 
-// idled is the time from the first event of the cause to the last line, where both have a time and it is worth a word.
+// idled is the time from the first event of the cause, or from when ranks began to wait, to the last line, where both have a time and it is
+// worth a word.
 func idled(r *incident.Report) (time.Duration, bool) {
 	if r.Job.EndTime == nil || len(r.Chain) == 0 {
 		return 0, false
@@ -187,7 +263,7 @@ func idled(r *incident.Report) (time.Duration, bool) {
 		return 0, false
 	}
 	for _, e := range r.Timeline {
-		if e.Time == nil || !cites(r.Chain[0].Evidence, e.Evidence) {
+		if e.Time == nil || e.Kind != incident.EventWait && !cites(r.Chain[0].Evidence, e.Evidence) {
 			continue
 		}
 		if began, ok := wallClock(*e.Time); ok && end.Sub(began) >= time.Minute {
@@ -227,65 +303,6 @@ func idleCost(r *incident.Report, d time.Duration) string {
 		return " (at least " + gpuHours(d.Hours()*float64(len(r.Ranks))) + ")"
 	}
 	return ""
-}
-
-// whys goes from the end back to the cause, as far as the logs tell, and asks on from there.
-func (p *postmortem) whys(v *view) {
-	r := v.Report
-	if r.Verdict.Status == incident.NoFailure {
-		return
-	}
-	ask := func(question, answer, proof string) {
-		p.Whys = append(p.Whys, whyLevel{N: len(p.Whys) + 1, Question: question, Answer: answer, Proof: proof, Open: answer == toBeAnswered})
-	}
-	question := "Why did the job end?"
-	if r.Verdict.Ending == incident.EndRunning || r.Verdict.Origin == knowledge.Performance {
-		question = "What was seen?"
-	}
-	for _, role := range []string{incident.Consequence, incident.Cause, incident.Trigger} {
-		for i := range r.Chain {
-			l := &r.Chain[i]
-			if l.Role != role || len(p.Whys) >= 3 {
-				continue
-			}
-			ask(question, sentence(flat(l.Statement)), places(l.Evidence))
-			question = "Why did that happen?"
-			break
-		}
-	}
-	if len(p.Whys) == 0 {
-		ask(question, v.Headline+".", "")
-	}
-	for _, q := range knowledge.Whys(knowledge.Slug(r.Verdict.Mechanism)) {
-		if len(p.Whys) < postmortemWhys {
-			ask(q, toBeAnswered, "")
-		}
-	}
-	if len(p.Whys) < postmortemWhys {
-		ask("Why wasn't it noticed or prevented earlier?", toBeAnswered, "")
-	}
-}
-
-// answered puts people's answers under their questions, marked as theirs.
-func (p *postmortem) answered(s Story) {
-	for i := range p.Whys {
-		w := &p.Whys[i]
-		if said, ok := s.Answers[w.Question]; ok && w.Open {
-			w.Answer, w.Open = sentence(flat(said.Text))+" (said by "+flat(said.By)+")", false
-		}
-	}
-}
-
-// places names the first lines of a piece of evidence.
-func places(list []incident.Evidence) string {
-	const most = 2
-	var out []string
-	for _, e := range list {
-		if e.Kind == incident.KindQuote && len(out) < most {
-			out = append(out, path.Base(flat(e.File))+":"+strconv.FormatInt(e.Line, 10))
-		}
-	}
-	return strings.Join(out, ", ")
 }
 
 func (p *postmortem) roots(v *view, s Story) {
@@ -329,7 +346,7 @@ func by(s Story) string {
 }
 
 // lessons are what the report itself shows to have gone well, and not.
-func (p *postmortem) lessons(v *view) {
+func (p *postmortem) lessons(v *view, s Story) {
 	r := v.Report
 	c := &r.Coverage
 	well := func(cond bool, text string) {
@@ -358,7 +375,7 @@ func (p *postmortem) lessons(v *view) {
 	if idle, ok := idled(r); ok && idle >= 5*time.Minute {
 		badly(true, "The job kept its GPUs for "+minutes(idle)+" after the failure.")
 	}
-	badly(len(r.Revisions) > 0, "An earlier conclusion was wrong and was corrected.")
+	badly(s.ID != "" && len(r.Revisions) > 0, "An earlier conclusion was wrong and was corrected.")
 }
 
 // saveDue is after how long a job is expected to have saved at least once.
@@ -380,34 +397,72 @@ func ranFor(r *incident.Report) time.Duration {
 // dues are by when the items of each kind should be done.
 var dues = map[string]string{"now": "before the next run", "structural": "to be decided", "next-time": "before the next long run"}
 
+// teams are who takes an item on, by the report's word for its owner; whoever runs the job where it has none.
+var teams = map[string]string{
+	"data": "Data owner", "storage": "Storage team", "cluster": "Platform team", "scheduler": "Scheduler admins",
+}
+
+func teamOf(a incident.Recommendation, r *incident.Report) string {
+	owner := a.Owner
+	if owner == "" && a.When != "next-time" { // what is switched on in the job is the job's
+		owner = r.Action.Owner
+	}
+	if t, ok := teams[owner]; ok {
+		return t
+	}
+	return "Training team"
+}
+
 func (p *postmortem) actions(v *view) {
 	r := v.Report
-	owner := capital(ownerText(r.Action.Owner))
 	each := map[string]int{}
 	for _, a := range r.Recommendations {
+		if past(a, r) {
+			continue
+		}
 		if each[a.When]++; each[a.When] > postmortemActions/len(dues) {
 			continue
 		}
-		who := owner
-		if a.When == "next-time" { // what is switched on in the job
-			who = capital(ownerText(""))
-		}
-		p.Actions = append(p.Actions, actionItem{sentence(flat(a.Text)), who, dues[a.When], false})
+		p.Actions = append(p.Actions, actionItem{Text: sentence(flat(a.Text)), Command: flat(a.Command), Owner: teamOf(a, r), Due: dues[a.When]})
 	}
 	for _, w := range p.Whys {
 		if w.Open {
-			p.Actions = append(p.Actions, actionItem{"Answer why " + strconv.Itoa(w.N) + ": " + w.Question, "TBD", "at the review", false})
+			p.Actions = append(p.Actions, actionItem{Text: "Answer why " + strconv.Itoa(w.N) + ": " + w.Question, Owner: "TBD", Due: "at the review"})
 			break
 		}
+	}
+}
+
+// past says that an advice is no item for a team: the decision about the next run, or a cure of a cause that nothing shows.
+func past(a incident.Recommendation, r *incident.Report) bool {
+	first, _, _ := strings.Cut(a.Text, " ")
+	return first == "Resubmit" || a.When == "structural" && r.Verdict.Origin == originUnknown
+}
+
+// kept puts the items as a team keeps them in the place of what the report proposes, with the commands of those.
+func (p *postmortem) kept(tasks []TeamTask) {
+	if tasks == nil {
+		return
+	}
+	commands := map[string]string{}
+	for _, a := range p.Actions {
+		commands[a.Text] = a.Command
+	}
+	p.Actions = nil
+	for _, t := range tasks {
+		text := sentence(flat(t.Text))
+		p.Actions = append(p.Actions, actionItem{text, commands[text], flat(t.Owner), flat(t.Due), t.Done})
 	}
 }
 
 func (p *postmortem) evidence(v *view) {
 	seen := map[string]bool{}
 	for _, l := range v.Chain {
+		of := 0
 		for _, pr := range l.Proofs {
-			if pr.Quote && !seen[pr.Where] && len(p.Evidence) < postmortemProofs {
+			if pr.Quote && !seen[pr.Where] && of < proofsOfLink && len(p.Evidence) < postmortemProofs {
 				seen[pr.Where] = true
+				of++
 				p.Evidence = append(p.Evidence, proof{pr.Where, clip(pr.Text, postmortemText), true})
 			}
 		}
@@ -459,10 +514,12 @@ func Postmortem(w io.Writer, r *incident.Report, s Story) error {
 	}
 	if len(p.Actions) > 0 {
 		m.heading("Action items")
-		m.f("| done | what | owner | due |\n|---|---|---|---|\n")
 	}
 	for _, a := range p.Actions {
-		m.f("| %s | %s | %s | %s |\n", a.Box(), esc(a.Text), esc(a.Owner), esc(a.Due))
+		m.f("- %s %s (%s, %s)\n", a.Box(), esc(a.Text), esc(a.Owner), esc(a.Due))
+		if a.Command != "" {
+			m.fence("  ", a.Command)
+		}
 	}
 	if len(p.Evidence) > 0 {
 		m.heading("Evidence")

@@ -2,6 +2,7 @@ package messages
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ func TestAPostmortemFillsInWhatTheLogsTellAndAsksTheRest(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := md.String()
-		for _, part := range []string{"# Post-mortem", "## Impact", "## Timeline", "## Time spent", "3 min", "## Five whys", "1. **", "5. **", toBeAnswered, "## Root cause", "A leaking cache. (U1)", "Smaller cache. (U1)", "## Action items", "| owner |", "F-12"} {
+		for _, part := range []string{"# Post-mortem", "## Impact", "## Timeline", "## Time spent", "3 min", "## Five whys", "1. **", "3. **", toBeAnswered, "## Root cause", "A leaking cache. (U1)", "Smaller cache. (U1)", "## Action items", "- [ ] ", "F-12"} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s: %q is not in the page:\n%s", name, part, text)
 			}
@@ -29,6 +30,9 @@ func TestAPostmortemFillsInWhatTheLogsTellAndAsksTheRest(t *testing.T) {
 			if !strings.Contains(html.String(), part) {
 				t.Errorf("%s: %q is not in the HTML", name, part)
 			}
+		}
+		if n := strings.Count(text, toBeAnswered); n != 1 {
+			t.Errorf("%s: the page asks %d questions, not one", name, n)
 		}
 		if n := strings.Count(text, "\n"); n > 120 {
 			t.Errorf("%s: %d lines are no page", name, n)
@@ -57,6 +61,64 @@ func TestAPostmortemQuotesHostileTextInert(t *testing.T) {
 			if strings.Contains(text, bad) {
 				t.Errorf("%s holds %q", form, bad)
 			}
+		}
+	}
+}
+
+// A stall whose rank is proven by its counters is sure of who, and not of why: the page says so, rules out what the report does, and proposes
+// no cure of a cause that nothing shows.
+func TestAPostmortemTellsWhoFromWhy(t *testing.T) {
+	r := stall()
+	r.Narrowing = &incident.Narrowing{
+		RulesOut: []incident.Finding{{Statement: "all 7 other ranks on node09 joined", Evidence: []incident.Evidence{quoteOf("node09.err", 31, "a line")}}},
+		Lingered: []incident.Finding{{Statement: "nothing ended the job before the watchdog gave up waiting, after 10 min"}},
+		Open:     "What was rank 77's process doing?",
+	}
+	r.Recommendations = append(r.Recommendations, incident.Recommendation{When: "structural", Text: "Cure a cause nobody saw."},
+		incident.Recommendation{When: "now", Text: "Read the kernel log.", Command: "ssh node09 'dmesg -T | tail'", Owner: "cluster"}, incident.Recommendation{When: "now", Text: "Resubmit it."})
+	var md, html bytes.Buffer
+	if err := errors.Join(Postmortem(&md, r, Story{Answers: map[string]Said{"An older question?": {"a leak", "U2"}}}), PostmortemHTML(&html, r, Story{})); err != nil {
+		t.Fatal(err)
+	}
+	text := md.String()
+	for _, part := range []string{"who: confirmed; why: can't tell", "**What do the lines rule out?** All 7 other ranks on node09 joined. (`node09.err:31`)", "after 10 min.",
+		"**What was rank 77's process doing?** " + toBeAnswered, "**An older question?** A leak. (said by U2)", "Read the kernel log. (Platform team, before the next run)", "  ssh node09 'dmesg -T | tail'"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is not in the page:\n%s", part, text)
+		}
+	}
+	for _, part := range []string{"Cure a cause", "Resubmit it"} {
+		if strings.Contains(text, part) {
+			t.Errorf("%q is in the page", part)
+		}
+	}
+	if !strings.Contains(html.String(), "<code>ssh node09") {
+		t.Error("the HTML has no command")
+	}
+	r.Groups[0].Ranks[77].Enqueued = nil // now nothing proves who
+	if c := certaintyOf(r); c.apart() {
+		t.Errorf("%v, though no counter shows it", c)
+	}
+}
+
+// Of a storage daemon the page repeats its own error, in the title its innermost reason.
+func TestAPostmortemQuotesTheDaemonsError(t *testing.T) {
+	for line, want := range map[string]string{
+		"E 11:49:28 t[x]: waking up FSHC, err: read /ais/nvme0n1/a.tar: input/output error": "input/output error",
+		"W 11:49:43 fshc:216 proceeding to disable mp[/ais/nvme0n1]":                        "",
+		"E 11:49:28 err: " + strings.Repeat("x", 80):                                        "",
+	} {
+		r := stall()
+		component := "ais:x"
+		r.Verdict.Root.Component = &component
+		r.Chain = []incident.Link{{Statement: "a disk failed", Role: incident.Cause, Evidence: []incident.Evidence{quoteOf("x.INFO", 3, line)}}}
+		var md bytes.Buffer
+		if err := Postmortem(&md, r, Story{}); err != nil {
+			t.Fatal(err)
+		}
+		title, _, _ := strings.Cut(md.String(), "\n")
+		if got := reasonOf(line); got != want || !strings.HasSuffix(title, want) || !strings.Contains(md.String(), "storage daemon says: “") {
+			t.Errorf("%s: %q, and the page begins %q", line, got, title)
 		}
 	}
 }

@@ -38,7 +38,7 @@ var intents = []struct {
 	{regexp.MustCompile(`(?i)\b(next|do now|fix|resubmit|restart|rerun)\b`), func(v *view) string { return nextStep(v.Report) }},
 	{regexp.MustCompile(`(?i)\b(when|timeline)\b`), whenReply},
 	{regexp.MustCompile(`(?i)\b(missing|complete)\b`), func(v *view) string { return "Missing: " + gapsText(v.Report) }},
-	{regexp.MustCompile(`(?i)\b(sure|certain|confident|confidence)\b`), func(v *view) string { return sureText(v.Report.Verdict) }},
+	{regexp.MustCompile(`(?i)\b(sure|certain|confident|confidence)\b`), func(v *view) string { return sureText(v.Report) }},
 	{regexp.MustCompile(`(?i)\b(why|cause|what happened|who)\b`), func(v *view) string { return brief(v, "") }},
 }
 

@@ -181,7 +181,7 @@ func TestTheNotificationIsTheReportInOneLine(t *testing.T) {
 	for name, fixture := range slackFixtures {
 		r := fixture()
 		one := Brief(r)
-		if strings.Contains(one, "\n") || len(one) > 700 || !strings.Contains(strings.ToLower(one), confidenceWord(r.Verdict.Status)) {
+		if strings.Contains(one, "\n") || len(one) > 700 || !strings.Contains(strings.ToLower(one), certaintyOf(r).String()) {
 			t.Errorf("%s: %q", name, one)
 		}
 		if r.Verdict.Status != incident.NoFailure && !strings.Contains(one, "Next: ") {

@@ -54,8 +54,8 @@ type linkView struct {
 const seenRole = "seen"
 
 type eventView struct {
-	Time, Uncertain, Who, Event string
-	Proofs                      []proof
+	Kind, Time, Uncertain, Who, Event string
+	Proofs                            []proof
 }
 
 type hypothesisView struct {
@@ -120,7 +120,7 @@ func fewOf(list []string) []string {
 }
 
 func eventRow(e incident.Event) eventView {
-	row := eventView{Event: capital(flat(e.Event)), Proofs: proofs(e.Evidence), Time: "no time"}
+	row := eventView{Kind: e.Kind, Event: capital(flat(e.Event)), Proofs: proofs(e.Evidence), Time: "no time"}
 	if e.Time != nil {
 		row.Time = flat(*e.Time)
 	}

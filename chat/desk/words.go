@@ -90,7 +90,6 @@ const (
 	workNoted       situation = "work-noted"        // item, result
 	workProven      situation = "work-proven"       // item
 	workAnswer      situation = "work-answer"       // command, investigation, number
-	workNext        situation = "work-next"         // number, next number, question
 	workLast        situation = "work-last"         // number, investigation
 	workTask        situation = "work-task"         // number, task
 	workDay         situation = "work-day"          // what was typed
@@ -335,7 +334,6 @@ var texts = map[situation]string{
 	workNoted:       "Noted: %s is %s. If that changes the verdict, the thread says so.",
 	workProven:      "The logs already answer %s.",
 	workAnswer:      "Write the answer after the number: `%s work %s w%d because …`.",
-	workNext:        "Noted as your answer to w%d. Next is w%d: %s",
 	workLast:        "Noted as your answer to w%d. Every why has an answer; `postmortem %s` shows them.",
 	workTask:        "Noted. a%d: %s.",
 	workDay:         "%s isn't a day. Write it as 2026-12-01.",

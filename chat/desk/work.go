@@ -112,14 +112,7 @@ func (a *act) answerWhy(ctx context.Context, inv workflow.Investigation, n int, 
 		inv.Work = inv.Working()
 		y := &inv.Work.Whys[n-1]
 		y.Answer, y.By, y.At = redact.String(text), a.in.User, a.Now()
-		answer := say(workLast, n, inv.ID)
-		for i, next := range inv.Work.Whys[n:] {
-			if next.Answer == "" {
-				answer = say(workNext, n, n+1+i, next.Question)
-				break
-			}
-		}
-		return change{entry: fmt.Sprintf("answered why %d", n), answer: answer}
+		return change{entry: fmt.Sprintf("answered why %d", n), answer: say(workLast, n, inv.ID)}
 	})
 }
 

@@ -79,30 +79,31 @@ func TestTheFiveWhysAreAnsweredInTheThread(t *testing.T) {
 	s := openStage(t)
 	inv := s.at("F-1", workflow.Reported)
 	whys := inv.Working().Whys
-	n, open := 0, 0
+	n := 0
 	for i, y := range whys {
 		if y.Answer != "" {
 			wants(t, s.says("work F-1 w"+string(rune('1'+i))+" because I say so"), "The logs already answer")
 			continue
 		}
-		if open++; n == 0 {
-			n = i + 1
+		if n != 0 {
+			t.Errorf("people are asked more than one question: %+v", whys)
 		}
+		n = i + 1
 	}
-	if open < 2 {
+	if n == 0 {
 		t.Fatalf("nothing is left to people: %+v", whys)
 	}
 	at := "work F-1 w" + string(rune('0'+n))
 	wants(t, s.says(at), "Write the answer after the number")
-	wants(t, s.says(at+" because nobody budgeted memory"), "Next is w", whys[n].Question)
+	wants(t, s.says(at+" because nobody budgeted memory"), "w"+string(rune('0'+n)))
 	inv = s.at("F-1", workflow.Reported)
 	var page bytes.Buffer
 	if err := messages.Postmortem(&page, inv.Report, workflow.StoryOf(inv, nil)); err != nil {
 		t.Fatal(err)
 	}
 	wants(t, page.String(), "Because nobody budgeted memory. (said by U1)")
-	if strings.Count(page.String(), "To be answered by the team.") != open-1 {
-		t.Errorf("%d open, want %d", strings.Count(page.String(), "To be answered by the team."), open-1)
+	if strings.Contains(page.String(), "To be answered by the team.") {
+		t.Errorf("still open:\n%s", page.String())
 	}
 }
 
@@ -152,5 +153,5 @@ func TestTasksAreTakenAndRemindedOf(t *testing.T) {
 	if err := messages.Postmortem(&page, inv.Report, workflow.StoryOf(inv, nil)); err != nil {
 		t.Fatal(err)
 	}
-	wants(t, page.String(), "| [x] | Read the kernel log. | U1 | 2026-03-11 |", "| [ ] | Alert on host memory.")
+	wants(t, page.String(), "- [x] Read the kernel log. (U1, 2026-03-11)", "- [ ] Alert on host memory.")
 }

@@ -1,0 +1,145 @@
+package messages
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"faultline/incident"
+	"faultline/knowledge"
+)
+
+// whyLevel is one level of the five whys.
+type whyLevel struct {
+	N                int
+	Question, Answer string
+	Proof            string // where the answer stands in the logs
+	Open             bool   // for people to answer
+}
+
+const (
+	// toBeAnswered stands where only people can answer.
+	toBeAnswered = "To be answered by the team."
+	// mostRuledOut is how many statements answer one why.
+	mostRuledOut = 3
+)
+
+// whys goes from the end back to the cause and on to what the lines rule out, and ends in the one question that they leave.
+func (p *postmortem) whys(v *view) {
+	r := v.Report
+	if r.Verdict.Status == incident.NoFailure {
+		return
+	}
+	question := "Why did the job end?"
+	if r.Verdict.Ending == incident.EndRunning || r.Verdict.Origin == knowledge.Performance {
+		question = "What was seen?"
+	}
+	for _, l := range backwards(r) {
+		p.ask(question, sentence(flat(l.Statement)), places(l.Evidence))
+		question = "Why did that happen?"
+	}
+	if len(p.Whys) == 0 {
+		p.ask(question, v.Headline+".", "")
+	}
+	open := knowledge.Whys(knowledge.Slug(r.Verdict.Mechanism))[0]
+	if n := r.Narrowing; n != nil {
+		p.findings("What do the lines rule out?", n.RulesOut)
+		p.findings("Why did the job run on after that?", n.Lingered)
+		if n.Open != "" {
+			open = flat(n.Open)
+		}
+	}
+	p.ask(open, toBeAnswered, "")
+}
+
+func (p *postmortem) ask(question, answer, proof string) {
+	p.Whys = append(p.Whys, whyLevel{N: len(p.Whys) + 1, Question: question, Answer: answer, Proof: proof, Open: answer == toBeAnswered})
+}
+
+// findings answers a question with what the report found.
+func (p *postmortem) findings(question string, list []incident.Finding) {
+	var said []string
+	var proof []incident.Evidence
+	for _, f := range list[:min(len(list), mostRuledOut)] {
+		said = append(said, sentence(capital(flat(f.Statement))))
+		proof = append(proof, f.Evidence[:min(len(f.Evidence), 1)]...)
+	}
+	if len(said) > 0 {
+		p.ask(question, strings.Join(said, " "), places(proof))
+	}
+}
+
+// backwards are the links of the chain from the end to the trigger, one of each: what made the job stand still comes first, then what led
+// there, if the chain tells of that, then the cause.
+func backwards(r *incident.Report) []incident.Link {
+	var out []incident.Link
+	of := func(role string) int {
+		return slices.IndexFunc(r.Chain, func(l incident.Link) bool { return l.Role == role })
+	}
+	first := of(incident.Consequence)
+	end := slices.IndexFunc(r.Chain, func(l incident.Link) bool { return l.Role == incident.Consequence && waitedIn(r, l) })
+	if end < 0 {
+		end = first
+	}
+	if end >= 0 {
+		out = append(out, r.Chain[end])
+	}
+	if first >= 0 && first < end {
+		out = append(out, r.Chain[first])
+	}
+	for _, role := range []string{incident.Cause, incident.Trigger} {
+		if i := of(role); i >= 0 {
+			out = append(out, r.Chain[i])
+		}
+	}
+	return out
+}
+
+// waitedIn says that a link rests on a line of the timeline's waits.
+func waitedIn(r *incident.Report, l incident.Link) bool {
+	return slices.ContainsFunc(r.Timeline, func(e incident.Event) bool {
+		waits := e.Kind == incident.EventWait || e.Kind == incident.EventTimeout
+		return waits && cites(l.Evidence, e.Evidence)
+	})
+}
+
+// answered puts people's answers under their questions, marked as theirs; an answer whose question is not asked any more stays, behind them.
+func (p *postmortem) answered(s Story) {
+	asked := map[string]bool{}
+	for i := range p.Whys {
+		w := &p.Whys[i]
+		asked[w.Question] = true
+		if said, ok := s.Answers[w.Question]; ok && w.Open {
+			w.Answer, w.Open = saidBy(said), false
+		}
+	}
+	var rest []string
+	for q := range s.Answers {
+		if !asked[q] {
+			rest = append(rest, q)
+		}
+	}
+	slices.Sort(rest)
+	for _, q := range rest {
+		p.ask(flat(q), saidBy(s.Answers[q]), "")
+	}
+}
+
+func saidBy(s Said) string { return sentence(flat(s.Text)) + " (said by " + flat(s.By) + ")" }
+
+// places names the first lines of a piece of evidence.
+func places(list []incident.Evidence) string {
+	const most = 3
+	var out []string
+	for _, e := range list {
+		if e.Kind != incident.KindQuote || len(out) == most {
+			continue
+		}
+		at := path.Base(flat(e.File)) + ":" + strconv.FormatInt(e.Line, 10)
+		if !slices.Contains(out, at) {
+			out = append(out, at)
+		}
+	}
+	return strings.Join(out, ", ")
+}
