@@ -20,7 +20,7 @@ var (
 	adviceGroupTimeout = Advice{
 		"If the long work is legitimate, raise the timeout for that process group only: init_process_group(timeout=…) or new_group(timeout=…). There is no NCCL variable for it.", ""}
 	adviceKernelLog = Advice{
-		"Read the kernel log on {node} around the time of the failure: hardware errors are logged only there.",
+		"Check the kernel log on {node} from {since} on: hardware errors and hung file systems show only there.",
 		"ssh {node} 'dmesg -T | grep -Ei \"xid|nvrm|nvlink|ecc|aer|mce|hung task|out of memory\"'"}
 	adviceExclude = Advice{
 		"Exclude {node} when you resubmit, and test it before reuse.",
@@ -50,8 +50,9 @@ func Resubmit() Advice { return adviceResubmit }
 
 // Placeholders are the names that {name} in Advice may hold: root is the nodes at fault, nodes those to look at, all of the job where none
 // is at fault; target is the storage daemon at fault. Last, frame, line and save are of the logs: what the rank wrote last before a wait, the
-// innermost call of its own code, where the verdict's line stands, and the checkpoint to resume from. They stand in sentences alone.
-var Placeholders = []string{"job", "node", "nodes", "root", "rank", "pid", "target", Last, Frame, Line, Save}
+// innermost call of its own code, where the verdict's line stands, the checkpoint to resume from, and when the trouble began. They stand in
+// sentences alone.
+var Placeholders = []string{"job", "node", "nodes", "root", "rank", "pid", "target", Last, Frame, Line, Save, Since}
 
 // The placeholders of what is in the logs.
 const (
@@ -59,6 +60,7 @@ const (
 	Frame = "frame"
 	Line  = "line"
 	Save  = "save"
+	Since = "since"
 )
 
 // Names tells whether the sentence of an advice holds a placeholder.
@@ -107,7 +109,7 @@ func StaysSo(reason string) bool {
 }
 
 // unnamed is what a sentence says where the value is not known. What is no placeholder is a capture that entries' advice may hold.
-var unnamed = map[string]string{Save: "the last completed checkpoint", Frame: "the innermost frame of your own code", Line: "this line",
+var unnamed = map[string]string{Save: "the last completed checkpoint", Frame: "the innermost frame of your own code", Line: "this line", Since: "the time of the failure",
 	"job": "the job", "node": "the node", "nodes": "the nodes", "root": "the node", "rank": "the affected rank", "pid": "the process", "target": "the target",
 	"host": "the host", "hosts": "those hosts", "peer": "the peer", "server": "the server", "port": "the port", "hca": "the card", "pci": "the GPU", "device": "the device",
 	"path": "the path", "item": "the item", "library": "the library", "module": "the package", "process": "the process", "container": "the container",
@@ -150,7 +152,7 @@ func (a Advice) Fill(values map[string]string) Advice {
 		})
 	}
 	text := a.Text
-	for _, name := range []string{Frame, Line, Save} {
+	for _, name := range []string{Frame, Line, Save, Since} {
 		if v := values[name]; v != "" {
 			text = strings.ReplaceAll(text, "{"+name+"}", strings.NewReplacer("{", "(", "}", ")").Replace(v))
 		}

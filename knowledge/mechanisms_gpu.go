@@ -54,11 +54,11 @@ var gpuMechanisms = []Mechanism{
 			"That process's data is lost; the GPU needs a reset, or replacing if rows can no longer be remapped.",
 		Now: []Advice{
 			adviceExclude,
-			{"Read the GPU's error counters on {node}, or on all nodes if the logs don't show which one.", "clush -w {nodes} 'nvidia-smi -q -d ECC,ROW_REMAPPER,PAGE_RETIREMENT | grep -Ei \"uncorrect|pending|failure\"'"},
+			{"Read the error counters of the GPUs on {node}.", "clush -w {nodes} 'nvidia-smi -q -d ECC,ROW_REMAPPER,PAGE_RETIREMENT | grep -Ei \"uncorrect|pending|failure\"'"},
+			adviceKernelLog,
 			adviceDrain,
 		},
 		Structural: []Advice{{"Make node health checks reject nodes with pending remaps or uncorrectable errors.", ""}},
-		NextTime:   []Advice{adviceKernelLog},
 		LookAlikes: []LookAlike{
 			{CUDAError, "an illegal access without Xid 48, 64, 94 or 95 is usually a program bug."},
 		},

@@ -11,6 +11,7 @@ var hangMechanisms = []Mechanism{
 			"The logs prove which rank it was but not what blocked it: most often it is data loading, then a checkpoint, the GIL, or another communication library.",
 		Now: []Advice{
 			adviceLastWords,
+			adviceKernelLog,
 			{"If the data comes from an object store, get the storage logs from that time: a slow read leaves no trace in the job's own logs.", ""},
 			{"Resubmit from {save}. Nothing here shows that {node} is broken; if the next hang starts on the same node, exclude and test it.", ""},
 			adviceStacks,

@@ -92,9 +92,9 @@ var infrastructureMechanisms = []Mechanism{
 		Now: []Advice{
 			adviceExclude,
 			{"Read the sensors and event log on {node}.", "ssh {node} 'nvidia-smi -q -d TEMPERATURE,POWER,PERFORMANCE; ipmitool sdr; ipmitool sel list | tail'"},
+			adviceKernelLog,
 		},
 		Structural: []Advice{{"Alert on GPU slowdown reasons, by rack.", ""}},
-		NextTime:   []Advice{adviceKernelLog},
 		LookAlikes: []LookAlike{
 			{SlowRank, "slow, with no sign of heat or power trouble in the sensors or kernel log."},
 		},

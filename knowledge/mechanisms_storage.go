@@ -309,9 +309,9 @@ var storageMechanisms = []Mechanism{
 		Now: []Advice{
 			{"Check which processes are stuck in the kernel on {node}, and on which mount.", "ssh {node} 'ps -eo pid,stat,wchan:32,cmd | grep \" D\"; dmesg -T | grep -A3 \"blocked for more than\"'"},
 			{"Give the file-system team the time, node and mount; check whether other nodes are affected.", "clush -w {nodes} 'timeout 10 stat -f . || echo no answer'"},
+			adviceKernelLog,
 		},
 		Structural: []Advice{{"Stage the data on local disks, so training doesn't depend on a shared mount at every step.", ""}},
-		NextTime:   []Advice{adviceKernelLog},
 		LookAlikes: []LookAlike{
 			{NodeFailure, "one mount, seen from many nodes: the store; seen from one node only: that node."},
 		},

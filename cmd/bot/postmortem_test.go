@@ -11,7 +11,7 @@ func TestAPostmortemIsWrittenOfLogsAndReports(t *testing.T) {
 	dir := t.TempDir()
 	call(t, "", "simulate", "--mechanism", "gpu-oom", "--seed", "3", "--out", filepath.Join(dir, "sim")).want(t, exitOK)
 	logs := only(t, filepath.Join(dir, "sim"))
-	call(t, "", "postmortem", logs).want(t, exitOK, "# Post-mortem of job", "## Five whys", "To be answered by the team.", "| [ ] |")
+	call(t, "", "postmortem", logs).want(t, exitOK, "# Post-mortem of job", "## Five whys", "To be answered by the team.", "- [ ] ")
 
 	report, page := filepath.Join(dir, "report.json"), filepath.Join(dir, "page.html")
 	call(t, "", "diagnose", "--format", "json", "--out", report, logs)
