@@ -13,10 +13,14 @@ type certainty struct{ Who, Why string }
 func certaintyOf(r *incident.Report) certainty {
 	word := confidenceWord(r.Verdict.Status)
 	c := certainty{word, word}
-	if r.Verdict.Status != incident.Probable || r.Verdict.Origin != originUnknown || !stayedAway(r) {
+	if r.Verdict.Status != incident.Probable || r.Verdict.Origin != originUnknown || len(r.Verdict.Root.Ranks) == 0 {
 		return c
 	}
-	return certainty{confidenceWord(incident.Confirmed), confidenceWord(incident.Inconclusive)}
+	c.Why = confidenceWord(incident.Inconclusive)
+	if stayedAway(r) {
+		c.Who = confidenceWord(incident.Confirmed)
+	}
+	return c
 }
 
 // originUnknown is the origin of a mechanism that says who, and not what broke.
@@ -35,7 +39,7 @@ func (c certainty) String() string {
 
 // stayedAway says that each rank at the root is shown by its own counters not to have entered what its group waited in.
 func stayedAway(r *incident.Report) bool {
-	if len(r.Verdict.Root.Ranks) == 0 || len(r.Verdict.Root.Frontier) > 0 {
+	if len(r.Verdict.Root.Frontier) > 0 {
 		return false
 	}
 	for _, id := range r.Verdict.Root.Ranks {

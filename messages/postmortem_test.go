@@ -96,8 +96,12 @@ func TestAPostmortemTellsWhoFromWhy(t *testing.T) {
 		t.Error("the HTML has no command")
 	}
 	r.Groups[0].Ranks[77].Enqueued = nil // now nothing proves who
-	if c := certaintyOf(r); c.apart() {
-		t.Errorf("%v, though no counter shows it", c)
+	if c := certaintyOf(r).String(); c != "who: likely; why: can't tell" {
+		t.Errorf("%s, though no counter shows who", c)
+	}
+	r.Verdict.Root.Ranks = nil // nobody is named
+	if c := certaintyOf(r).String(); c != "likely" {
+		t.Errorf("%s, though nobody is named", c)
 	}
 }
 
