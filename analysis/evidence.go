@@ -17,6 +17,7 @@ import (
 	"faultline/analysis/artifact/checked"
 	"faultline/analysis/artifact/collected"
 	"faultline/analysis/artifact/fabric"
+	"faultline/analysis/artifact/folded"
 	"faultline/analysis/artifact/frtrace"
 	"faultline/analysis/artifact/gpumem"
 	"faultline/analysis/artifact/gpustate"
@@ -71,6 +72,7 @@ var evidenceKinds = []evidenceKind{
 	{name: "output of nvidia-smi, dcgmi or rocm-smi", recognise: gpustate.Recognise, pasted: gpustate.Pasted, read: readGPUs},
 	{name: "process stacks (py-spy dump, also with --json, faulthandler, gdb, /proc/PID/stack, ps)",
 		recognise: stacks.Recognise, pasted: stacks.Pasted, read: readStacks, only: stacks.Only},
+	{name: "folded stacks (py-spy record --format raw, perf through stackcollapse, one file per rank)", recognise: folded.Recognise, read: readProfile, alone: true},
 	{name: "nccl-tests output (all_reduce_perf and its siblings)", recognise: nccltests.Recognise, pasted: nccltests.Recognise, read: readTests},
 	{name: "nccl-tests reports (JSON, from -J FILE)", recognise: nccltests.RecogniseJSON, read: readTests, alone: true},
 	{name: "path tests (iperf3 as text or JSON; ib_write_bw, ib_send_bw, ib_read_bw)", recognise: bandwidth.Recognise, read: readPaths, alone: true},
@@ -315,6 +317,14 @@ func readSeries(ctx context.Context, file string, r io.Reader) (func(*resolve.Ha
 		return nil, err
 	}
 	return func(h *resolve.Handed) { h.Series = append(h.Series, resolve.SeriesFile{File: file, Table: t}) }, nil
+}
+
+func readProfile(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error) {
+	p, err := folded.Read(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return func(h *resolve.Handed) { h.Profiles = append(h.Profiles, resolve.ProfileFile{File: file, Profile: p}) }, nil
 }
 
 func readCollected(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error) {

@@ -36,7 +36,7 @@ var glossary = []Term{
 	{"exit code", "The number a process exits with: 0 is success, 128 + n usually means that signal n ended it, and torchrun prints −n for signal n."},
 	{"expert imbalance", "In a mixture of experts, a popular expert gets more tokens, and all ranks wait for the one that holds it. A load-balancing loss and a capacity factor limit this."},
 	{"expert parallel", "The experts of a mixture-of-experts model are spread across ranks, which exchange tokens at every such layer."},
-	{"flame graph", "A picture of where a process spends its time: py-spy record -d 60 -o rank.svg --pid PID. Record several steps, on a slow rank and on a fast one."},
+	{"flame graph", "A picture of where a process spends its time. Record several steps on a slow rank and two fast ones (py-spy record -d 60 --format raw -o rank3.folded --pid PID), and Faultline compares them."},
 	{"flight recorder", "PyTorch's per-rank record of recent collectives, written to a file on a timeout. It shows which collective each rank was in and the line that called it."},
 	{"FSDP", "Fully sharded data parallel: parameters, gradients and optimizer state are sharded across the ranks and gathered when needed."},
 	{"GIL", "The lock that lets only one thread of a Python process run Python code at a time. A thread that holds it stops all others, including the watchdog."},

@@ -44,7 +44,7 @@ var slowMechanisms = []Mechanism{
 			"Typical causes: CPU offloading, swap, garbage collection, logging, and other processes on the node.",
 		Now: []Advice{
 			{"Check memory, swap and other processes on the nodes while the job is slow.", "clush -w {nodes} 'free -m; vmstat 1 3; ps -eo pid,pcpu,pmem,comm --sort=-pcpu | head'"},
-			{"Profile what the processes do between the phases.", "py-spy record -d 60 -o rank.svg --pid PID"},
+			{"Profile what the processes do between the phases.", "py-spy record -d 60 --format raw -o rank$RANK.folded --pid PID"},
 		},
 		Structural: []Advice{{"Collect garbage on all ranks at the same step, and keep logging off the critical path.", ""}},
 		NextTime:   []Advice{{"Time everything between two steps, on each rank.", ""}},

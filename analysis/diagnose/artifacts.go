@@ -13,6 +13,7 @@ var artifacts = []func(*resolve.Facts) (incident.Artifact, bool){
 	recorderArtifact,
 	analysedArtifact,
 	stacksArtifact,
+	profilesArtifact,
 	testsArtifact,
 	pathsArtifact,
 	fabricArtifact,

@@ -16,6 +16,7 @@ type Handed struct {
 	Dumps     []RankDump     // of PyTorch's flight recorder
 	Analyses  []FileAnalysis // of dumps, by torchfrtrace
 	Stacks    []StackFile    // of py-spy, faulthandler, gdb and the kernel
+	Profiles  []ProfileFile  // folded stacks of profilers
 	Fabric    []FabricFile   // of the network: ports, links, counters
 	Tests     []TestFile     // of nccl-tests
 	// Baseline are runs of nccl-tests that somebody states as good; Bandwidth is what their largest size has to reach on the bus, in
