@@ -37,7 +37,7 @@ func rankFellOff(sc *Scene) *Proposal {
 	if p == nil || !ok || slow.ClassOf(l.Phase) == slow.Data {
 		return nil
 	}
-	p.lateSince(f, &l)
+	p.lateSince(f, &l, false)
 	return p
 }
 
@@ -49,13 +49,13 @@ func loadFellOff(sc *Scene) *Proposal {
 		return nil
 	}
 	if l, ok := f.LateSince(); ok && slow.ClassOf(l.Phase) == slow.Data {
-		p.lateSince(f, &l)
+		p.lateSince(f, &l, true)
 		return p
 	}
 	return p.grownSince(f, slow.Data)
 }
 
-func (p *Proposal) lateSince(f *resolve.Facts, l *resolve.Late) {
+func (p *Proposal) lateSince(f *resolve.Facts, l *resolve.Late, ofData bool) {
 	who := lateAre(f, l, p)
 	was, is := times(&l.Voices[0], l.Phase)
 	p.Summary = fmt.Sprintf("%s takes %s on %s, and took %s in the earlier run: %s", l.Phase, Seconds(is), who, Seconds(was), p.Summary)
@@ -63,7 +63,7 @@ func (p *Proposal) lateSince(f *resolve.Facts, l *resolve.Late) {
 	for i := range l.Voices[:min(len(l.Voices), 3)] {
 		p.For = append(p.For, voiceFinding(&l.Voices[i], l.Phase))
 	}
-	p.Now = append([]knowledge.Advice{lateAdvice(who, len(p.Nodes) > 0, p.Mechanism == knowledge.DataloaderStall)}, p.Now...)
+	p.Now = append([]knowledge.Advice{lateAdvice(who, len(p.Nodes) > 0, ofData)}, p.Now...)
 }
 
 // grownSince adds the phase that grew; nil where it is of another class.
