@@ -88,6 +88,11 @@ func (k *Catalogue) Entry(id ID) *Signature {
 	return &Signature{}
 }
 
+// Blames says that one of the entries puts the blame there.
+func (k *Catalogue) Blames(ids []ID, where Blame) bool {
+	return slices.ContainsFunc(ids, func(id ID) bool { return k.Entry(id).Blames == where })
+}
+
 // Match appends to dst the ids of the signatures that text satisfies, in table order. Text is one message without ANSI
 // codes; what lies beyond 64 KiB is not looked at, nor where a signature's first literal stands for more than the
 // maxTries-th time.

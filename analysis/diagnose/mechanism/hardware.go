@@ -99,11 +99,13 @@ func linkError(s *Scene) *Proposal {
 			own[fl.Node] = true
 		}
 	}
+	others := false                       // another node's adapter did, too: lines of several nodes in one file count as one failure
 	hosts := map[string]map[string]bool{} // peer → reporters
 	ends := map[[2]string]bool{}          // both hosts known, in order
 	for i := range f.Obs.NCCLWarns {
 		w := &f.Obs.NCCLWarns[i]
 		reporter := f.NodeOf(w.At)
+		others = others || reporter != "" && !own[reporter] && f.Known.Blames(w.Signs, knowledge.WritersNode)
 		if w.Peer == "" || reporter == "" {
 			continue
 		}
@@ -112,7 +114,7 @@ func linkError(s *Scene) *Proposal {
 			hosts[peer] = map[string]bool{}
 		}
 		hosts[peer][reporter] = true
-		if slices.ContainsFunc(w.Signs, func(id knowledge.ID) bool { return f.Known.Entry(id).Blames == knowledge.EitherEnd }) && f.NCCL.Known(w.Peer) && peer != reporter {
+		if f.Known.Blames(w.Signs, knowledge.EitherEnd) && f.NCCL.Known(w.Peer) && peer != reporter {
 			ends[[2]string{min(peer, reporter), max(peer, reporter)}] = true
 		}
 	}
@@ -123,7 +125,7 @@ func linkError(s *Scene) *Proposal {
 		}
 	}
 	switch {
-	case len(own) == 1 && touches(ends, keysOf(own)[0]):
+	case len(own) == 1 && !others && touches(ends, keysOf(own)[0]):
 		p.Nodes, p.Scope = keysOf(own), "node"
 		p.Why = "its network adapter reported an event of its own, and every failed transfer had it at one end"
 		if len(ends) == 0 {
