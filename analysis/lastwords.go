@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 
+	"faultline/analysis/ascii"
 	"faultline/analysis/line"
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
@@ -150,4 +151,4 @@ func (w *lastOf) wrote(at worker.At) bool {
 	return known(w.rank.First) || known(w.rank.LastAt)
 }
 
-func letter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0x80 }
+func letter(r rune) bool { return ascii.Letter(r) || r >= 0x80 }

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"faultline/analysis/ascii"
 	"faultline/analysis/diagnose"
 	"faultline/analysis/scan"
 	"faultline/analysis/verify"
@@ -248,7 +249,7 @@ func filled(p *incident.Predicate, raw []byte) *incident.Predicate {
 		if f.Value == "" {
 			_, rest, found := bytes.Cut(raw, []byte(f.Key))
 			n := 0
-			for n < len(rest) && (rest[n] >= '0' && rest[n] <= '9' || rest[n] == '.') {
+			for n < len(rest) && (ascii.Digit(rest[n]) || rest[n] == '.') {
 				n++
 			}
 			if f.Value = string(bytes.TrimRight(rest[:n], ".")); !found || f.Value == "" || n < len(rest) && !bytes.ContainsRune([]byte(" ,;|)]}\t"), rune(rest[n])) {
@@ -331,7 +332,7 @@ func place(raw []byte, value string) (incident.Field, bool) {
 		return incident.Field{}, false // keys are looked for without escape sequences
 	}
 	part := func(c byte) bool {
-		return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '-' || c == '.' || c == '/'
+		return ascii.Alnum(c) || c == '_' || c == '-' || c == '.' || c == '/'
 	}
 	for at := 0; ; {
 		i := bytes.Index(seg[at:], []byte(value))

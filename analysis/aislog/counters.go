@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"faultline/analysis/ascii"
 )
 
 const (
@@ -192,7 +194,7 @@ func number(b []byte) (v int64, ok bool) {
 		return v, err == nil
 	}
 	for _, c := range digits {
-		if c < '0' || c > '9' {
+		if !ascii.Digit(c) {
 			return 0, false
 		}
 		v = v*10 + int64(c-'0')

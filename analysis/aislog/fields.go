@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"unicode/utf8"
+
+	"faultline/analysis/ascii"
 )
 
 const (
@@ -198,7 +200,7 @@ func (n *interned) of(b []byte) string {
 }
 
 func word(c byte) bool {
-	return c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	return c == '_' || c == '-' || ascii.Alnum(c)
 }
 
 // ident says that s can be the id of a daemon.
@@ -317,8 +319,8 @@ func shape(msg []byte) string {
 	var out []byte
 	for i := 0; i < len(msg) && len(out) < most; {
 		switch c := msg[i]; {
-		case c >= '0' && c <= '9':
-			for i < len(msg) && (msg[i] >= '0' && msg[i] <= '9' || msg[i] == '.') {
+		case ascii.Digit(c):
+			for i < len(msg) && (ascii.Digit(msg[i]) || msg[i] == '.') {
 				i++
 			}
 			out = append(out, '#')

@@ -1,6 +1,10 @@
 package aislog
 
-import "bytes"
+import (
+	"bytes"
+
+	"faultline/analysis/ascii"
+)
 
 // stampLen is the length of "I 23:15:03.284784 ".
 const stampLen = 18
@@ -17,7 +21,7 @@ func stamp(b []byte) (severity byte, micros int64, ok bool) {
 	n := func(from, to int) int64 {
 		v := int64(0)
 		for _, c := range b[from:to] {
-			if c < '0' || c > '9' {
+			if !ascii.Digit(c) {
 				ok = false
 				return 0
 			}
@@ -72,14 +76,14 @@ func message(b []byte) []byte {
 		b = b[min(stampLen, len(b)):]
 	}
 	i := 0
-	for i < len(b) && (b[i] == '_' || b[i] >= 'a' && b[i] <= 'z' || b[i] >= '0' && b[i] <= '9') {
+	for i < len(b) && (b[i] == '_' || ascii.Lower(b[i]) || ascii.Digit(b[i])) {
 		i++
 	}
 	if i == 0 || i >= len(b) || b[i] != ':' {
 		return b
 	}
 	j := i + 1
-	for j < len(b) && b[j] >= '0' && b[j] <= '9' {
+	for j < len(b) && ascii.Digit(b[j]) {
 		j++
 	}
 	if j == i+1 || j >= len(b) || b[j] != ' ' {

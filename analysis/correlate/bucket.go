@@ -1,6 +1,10 @@
 package correlate
 
-import "strings"
+import (
+	"strings"
+
+	"faultline/analysis/ascii"
+)
 
 // bucket is how AIStore writes one: "ais://speech", "s3://speech", "ais://@cluster#space/speech". Source: cmn/bck.go, api/apc/provider.go.
 type bucket struct {
@@ -67,7 +71,7 @@ func clockAt(s string) bool {
 		return false
 	}
 	for i := range len(form) {
-		if isDigit := s[i] >= '0' && s[i] <= '9'; form[i] == '0' && !isDigit || form[i] != '0' && s[i] != form[i] {
+		if isDigit := ascii.Digit(s[i]); form[i] == '0' && !isDigit || form[i] != '0' && s[i] != form[i] {
 			return false
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"faultline/analysis/ascii"
 )
 
 // MarkKind is a kind of thing that a client's line and a daemon's line may both name.
@@ -178,7 +180,7 @@ func until(s, stops string) string {
 }
 
 func wordByte(c byte) bool {
-	return c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	return c == '_' || c == '-' || ascii.Alnum(c)
 }
 
 // idOf is the identifier at the start of s.
@@ -246,7 +248,7 @@ func address(s string) string {
 
 func digitsOf(s string) string {
 	n := 0
-	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+	for n < len(s) && ascii.Digit(s[n]) {
 		n++
 	}
 	return s[:n]

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"faultline/analysis/aislog"
+	"faultline/analysis/ascii"
 	"faultline/incident"
 )
 
@@ -59,7 +60,7 @@ func sentAt(s string) (float64, bool) {
 	}
 	s = s[i+len(paramTime):]
 	n := 0
-	for n < len(s) && n < 14 && (s[n] >= '0' && s[n] <= '9' || s[n] >= 'a' && s[n] <= 'z') {
+	for n < len(s) && n < 14 && (ascii.Digit(s[n]) || ascii.Lower(s[n])) {
 		n++
 	}
 	ns, err := strconv.ParseInt(s[:n], 36, 64)

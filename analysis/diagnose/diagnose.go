@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"faultline/analysis/ascii"
 	"faultline/analysis/diagnose/lanes"
 	"faultline/analysis/diagnose/mechanism"
 	"faultline/analysis/resolve"
@@ -180,7 +181,7 @@ func withoutNumbers(s string) string {
 	last := byte(0)
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		if c >= '0' && c <= '9' {
+		if ascii.Digit(c) {
 			c = '#'
 		}
 		if c == '#' && last == '#' {

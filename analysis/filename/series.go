@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"faultline/analysis/ascii"
 	"faultline/pattern"
 )
 
@@ -133,7 +134,7 @@ func star(name, kind string, v int) (template string, width int, ok bool) {
 		return "", 0, false
 	}
 	end := at[0]
-	for end < len(stem) && stem[end] >= '0' && stem[end] <= '9' {
+	for end < len(stem) && ascii.Digit(stem[end]) {
 		end++
 	}
 	digits := stem[at[0]:end]

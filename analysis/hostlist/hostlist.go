@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"faultline/analysis/ascii"
 )
 
 // Limits on what a list may expand to; lists come from command lines, chat and logs.
@@ -155,7 +157,7 @@ func number(s string) (int, error) {
 		return 0, fmt.Errorf("node list: %q is not a number of 1 to %d digits", clip(s), maxDigits)
 	}
 	for i := 0; i < len(s); i++ {
-		if s[i] < '0' || s[i] > '9' {
+		if !ascii.Digit(s[i]) {
 			return 0, fmt.Errorf("node list: %q is not a number", clip(s))
 		}
 	}
@@ -166,7 +168,7 @@ func number(s string) (int, error) {
 func plain(s string) error {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' && c != '.' && c != '_' {
+		if !ascii.Alnum(c) && c != '-' && c != '.' && c != '_' {
 			return fmt.Errorf("node list: %q cannot stand in a host name", clip(s[i:i+1]))
 		}
 	}
@@ -186,7 +188,7 @@ func Compress(names []string) string {
 	byHead := map[string]*group{}
 	for _, n := range names {
 		d := len(n)
-		for d > 0 && n[d-1] >= '0' && n[d-1] <= '9' && len(n)-d < maxDigits {
+		for d > 0 && ascii.Digit(n[d-1]) && len(n)-d < maxDigits {
 			d--
 		}
 		g := byHead[n[:d]]

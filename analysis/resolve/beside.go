@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"faultline/analysis/artifact/lines"
+	"faultline/analysis/ascii"
 )
 
 // Mark is where something stands in a file of evidence.
@@ -55,15 +56,11 @@ func holdsWord(name, word string) bool {
 		}
 		i += from
 		end := i + len(word)
-		if (i == 0 || !alphanumeric(name[i-1])) && (end == len(name) || !alphanumeric(name[end])) {
+		if (i == 0 || !ascii.Alnum(name[i-1])) && (end == len(name) || !ascii.Alnum(name[end])) {
 			return true
 		}
 		from = i + 1
 	}
-}
-
-func alphanumeric(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
 // NodeNamer finds the node of the job that a text names; "" where it names none, or several.

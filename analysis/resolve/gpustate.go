@@ -8,6 +8,7 @@ import (
 
 	"faultline/analysis/artifact/gpustate"
 	"faultline/analysis/artifact/kernel"
+	"faultline/analysis/ascii"
 	"faultline/analysis/worker"
 	"faultline/knowledge"
 	"faultline/pattern"
@@ -88,7 +89,7 @@ func besideTool(name string) string {
 
 // bound says that no name goes on at i.
 func bound(s string, i int) bool {
-	return i < 0 || i >= len(s) || !(s[i] >= '0' && s[i] <= '9' || s[i] >= 'a' && s[i] <= 'z')
+	return i < 0 || i >= len(s) || !ascii.Digit(s[i]) && !ascii.Lower(s[i])
 }
 
 // readStates ties what tools say of GPUs to nodes and ranks.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"faultline/analysis/ascii"
 	"faultline/analysis/filename"
 	"faultline/analysis/line"
 	"faultline/analysis/worker"
@@ -310,7 +311,7 @@ func unnumbered(name string) string {
 		switch digit := '0' <= name[i] && name[i] <= '9'; {
 		case !digit:
 			b.WriteByte(name[i])
-		case i == 0 || name[i-1] < '0' || name[i-1] > '9':
+		case i == 0 || !ascii.Digit(name[i-1]):
 			b.WriteByte('#')
 		}
 	}

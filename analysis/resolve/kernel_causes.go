@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"faultline/analysis/artifact/kernel"
+	"faultline/analysis/ascii"
 	"faultline/analysis/line"
 	"faultline/analysis/worker"
 	"faultline/knowledge"
@@ -213,9 +214,9 @@ func shapeOf(name string) string {
 	var b strings.Builder
 	for i := range len(name) {
 		switch c := name[i]; {
-		case c < '0' || c > '9':
+		case !ascii.Digit(c):
 			b.WriteByte(c)
-		case i == 0 || name[i-1] < '0' || name[i-1] > '9':
+		case i == 0 || !ascii.Digit(name[i-1]):
 			b.WriteByte('#')
 		}
 	}

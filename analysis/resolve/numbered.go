@@ -1,6 +1,10 @@
 package resolve
 
-import "strconv"
+import (
+	"strconv"
+
+	"faultline/analysis/ascii"
+)
 
 // numbered reads the rank of a file off the number in its name where its siblings prove what that number is: files whose names differ in
 // nothing else, most of which hold labelled lines of one rank each, and always that of the number. So a process that died before it wrote a
@@ -13,12 +17,12 @@ func (id *identity) numbered(files []string, seen map[string]map[int]bool) {
 	shapes := map[string][]sibling{}
 	for _, f := range files {
 		for from := 0; from < len(f); {
-			if f[from] < '0' || f[from] > '9' {
+			if !ascii.Digit(f[from]) {
 				from++
 				continue
 			}
 			end := from
-			for end < len(f) && f[end] >= '0' && f[end] <= '9' {
+			for end < len(f) && ascii.Digit(f[end]) {
 				end++
 			}
 			if n, err := strconv.Atoi(f[from:end]); err == nil && n < MaxWorld {

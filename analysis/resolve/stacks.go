@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"faultline/analysis/artifact/stacks"
+	"faultline/analysis/ascii"
 	"faultline/analysis/filename"
 	"faultline/analysis/line"
 	"faultline/analysis/worker"
@@ -206,7 +207,7 @@ func isWord(text, word string) bool {
 			return true
 		}
 		c := text[i]
-		return c < '0' || c > '9' && c < 'a' || c > 'z'
+		return !ascii.Digit(c) && !ascii.Lower(c)
 	}
 	for from := 0; ; {
 		i := strings.Index(text[from:], word)

@@ -2,6 +2,8 @@ package fabric
 
 import (
 	"strings"
+
+	"faultline/analysis/ascii"
 )
 
 // Class says what a counter that grows means.
@@ -82,9 +84,9 @@ func plain(name string) string {
 	for i := 0; i < len(name) && i < 64; i++ {
 		c := name[i]
 		switch {
-		case c >= 'A' && c <= 'Z':
+		case ascii.Upper(c):
 			b.WriteByte(c + 'a' - 'A')
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
+		case ascii.Lower(c), ascii.Digit(c):
 			b.WriteByte(c)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"faultline/analysis/artifact/kernel"
 	"faultline/analysis/artifact/lines"
+	"faultline/analysis/ascii"
 	"faultline/analysis/line"
 	"faultline/pattern"
 )
@@ -387,7 +388,7 @@ func (r *reader) unread(s string, p Place) {
 func count(s string) (int64, bool) {
 	s = strings.TrimSpace(s)
 	i := 0
-	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
+	for i < len(s) && ascii.Digit(s[i]) {
 		i++
 	}
 	if i == 0 || i > 15 {

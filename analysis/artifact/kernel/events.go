@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"faultline/analysis/ascii"
 	"faultline/pattern"
 )
 
@@ -245,7 +246,7 @@ func Address(s string) string {
 	}
 	for _, p := range []string{domain, parts[1], parts[2]} {
 		for i := range len(p) {
-			if c := p[i]; !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f') {
+			if c := p[i]; !(ascii.Digit(c) || c >= 'a' && c <= 'f') {
 				return ""
 			}
 		}

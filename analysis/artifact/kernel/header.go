@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"faultline/analysis/ascii"
 	"faultline/analysis/line"
 	"faultline/pattern"
 )
@@ -52,7 +53,7 @@ var starts = [][]byte{
 func parse(b []byte) header {
 	h := header{task: line.Unknown, delta: -1}
 	b = bytes.TrimRight(b, "\r")
-	if len(b) > 0 && (b[0] == ' ' || digit(b[0])) {
+	if len(b) > 0 && (b[0] == ' ' || ascii.Digit(b[0])) {
 		if m := taskLabel.FindSubmatch(b); m != nil {
 			h.task = atoi(m[1])
 			b = b[len(m[0]):]
@@ -77,11 +78,11 @@ func parse(b []byte) header {
 
 // label is that of pdsh and clush in front of another header: a name, a colon, a blank.
 func label(b []byte) (host string, rest []byte, ok bool) {
-	if len(b) == 0 || !letter(b[0]) {
+	if len(b) == 0 || !ascii.Letter(b[0]) {
 		return "", nil, false
 	}
 	i := 1
-	for i < len(b) && i < 129 && (letter(b[i]) || digit(b[i]) || b[i] == '.' || b[i] == '_' || b[i] == '-') {
+	for i < len(b) && i < 129 && (ascii.Letter(b[i]) || ascii.Digit(b[i]) || b[i] == '.' || b[i] == '_' || b[i] == '-') {
 		i++
 	}
 	if i > 128 || i+1 >= len(b) || b[i] != ':' || b[i+1] != ' ' {
@@ -89,9 +90,6 @@ func label(b []byte) (host string, rest []byte, ok bool) {
 	}
 	return string(b[:i]), b[i+2:], true
 }
-
-func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
-func digit(c byte) bool  { return c >= '0' && c <= '9' }
 
 // bare reads a header that begins at the first byte.
 func bare(b []byte) header {
@@ -122,7 +120,7 @@ func bare(b []byte) header {
 			b = b[len(caller.Find(b)):]
 		}
 		h.msg = b
-	case len(b) > 18 && digit(b[0]) && isoAt.Match(b), len(b) > 15 && b[3] == ' ' && b[6] == ' ':
+	case len(b) > 18 && ascii.Digit(b[0]) && isoAt.Match(b), len(b) > 15 && b[3] == ' ' && b[6] == ' ':
 		s, n := line.ParseStamp(b[:min(len(b), 48)])
 		if n == 0 || s.Kind != line.Zoned && s.Kind != line.MonthDay && s.Kind != line.DateTime || n >= len(b) || b[n] != ' ' {
 			return h
@@ -199,7 +197,7 @@ func facility(b []byte) []byte {
 
 // minuteOf is what stands on its own in front of distances, nil for none: "[Aug30 11:43] ".
 func minuteOf(b []byte) [][]byte {
-	if len(b) < 2 || !letter(b[1]) {
+	if len(b) < 2 || !ascii.Letter(b[1]) {
 		return nil
 	}
 	return minute.FindSubmatch(b)
@@ -232,7 +230,7 @@ func logged(b []byte) (host string, msg []byte, kernel, ok bool) {
 // named says that a text can be the name of a host, as it goes into commands.
 func named(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; !letter(c) && !digit(c) && c != '-' && c != '.' && c != '_' {
+		if c := s[i]; !ascii.Letter(c) && !ascii.Digit(c) && c != '-' && c != '.' && c != '_' {
 			return false
 		}
 	}
@@ -286,7 +284,7 @@ func seconds(b []byte) (sec, nanos int64, ok bool) {
 		return 0, 0, false
 	}
 	for i, c := range b {
-		if i != dot && (c < '0' || c > '9') {
+		if i != dot && !ascii.Digit(c) {
 			return 0, 0, false
 		}
 	}
@@ -296,7 +294,7 @@ func seconds(b []byte) (sec, nanos int64, ok bool) {
 func atoi(b []byte) int {
 	n := 0
 	for _, c := range b {
-		if c < '0' || c > '9' || n > 1<<53 {
+		if !ascii.Digit(c) || n > 1<<53 {
 			return n
 		}
 		n = n*10 + int(c-'0')

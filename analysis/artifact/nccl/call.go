@@ -1,6 +1,10 @@
 package nccl
 
-import "bytes"
+import (
+	"bytes"
+
+	"faultline/analysis/ascii"
+)
 
 // operations are what NCCL_COLL lines begin with, up to 2.30 (enqueue.cc, collectives.cc); the names are kept once.
 var operations = func() map[string]string {
@@ -45,7 +49,7 @@ func readCall(msg []byte, c *Call) (comm []byte, nranks, global int, ok bool) {
 		return nil, 0, 0, false
 	}
 	n = 0
-	for n < len(rest) && n < 20 && rest[n] >= '0' && rest[n] <= '9' {
+	for n < len(rest) && n < 20 && ascii.Digit(rest[n]) {
 		c.Count = 10*c.Count + uint64(rest[n]-'0')
 		n++
 	}
@@ -95,7 +99,7 @@ func upTo(b []byte, key string) ([]byte, bool) {
 
 func hexDigit(c byte) (byte, bool) {
 	switch {
-	case c >= '0' && c <= '9':
+	case ascii.Digit(c):
 		return c - '0', true
 	case c >= 'a' && c <= 'f':
 		return c - 'a' + 10, true

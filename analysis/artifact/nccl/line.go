@@ -3,6 +3,8 @@ package nccl
 import (
 	"bytes"
 	"time"
+
+	"faultline/analysis/ascii"
 )
 
 var (
@@ -92,7 +94,7 @@ func (e *entry) writer(b []byte) bool {
 }
 
 func hostByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_'
+	return ascii.Alnum(c) || c == '-' || c == '.' || c == '_'
 }
 
 // stampOf reads a "[2025-06-03 17:48:01]" at the end of b, NCCL's own form unless NCCL_DEBUG_TIMESTAMP_FORMAT changes it.
@@ -120,7 +122,7 @@ func sourceOf(b []byte) []byte {
 }
 
 func digits(b []byte) (n, length int) {
-	for length < len(b) && b[length] >= '0' && b[length] <= '9' {
+	for length < len(b) && ascii.Digit(b[length]) {
 		if length == 9 {
 			return 0, 0
 		}
@@ -132,7 +134,7 @@ func digits(b []byte) (n, length int) {
 
 func tailDigits(b []byte) int {
 	n := 0
-	for n < len(b) && n < 10 && b[len(b)-1-n] >= '0' && b[len(b)-1-n] <= '9' {
+	for n < len(b) && n < 10 && ascii.Digit(b[len(b)-1-n]) {
 		n++
 	}
 	if n == 10 {

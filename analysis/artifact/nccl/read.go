@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"io"
+
+	"faultline/analysis/ascii"
 )
 
 // Recognise says whether a file that begins so is a log that NCCL wrote itself: its banner or a line of NCCL stands first, and half of
@@ -47,7 +49,7 @@ func bannerOf(b []byte) string {
 	for n < len(rest) && n < maxWord && rest[n] != ' ' && rest[n] != ',' {
 		n++
 	}
-	if n == 0 || rest[0] < '0' || rest[0] > '9' {
+	if n == 0 || !ascii.Digit(rest[0]) {
 		return ""
 	}
 	return clip(rest[:n])

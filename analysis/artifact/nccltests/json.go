@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"faultline/analysis/ascii"
 	"faultline/pattern"
 )
 
@@ -50,7 +51,7 @@ func (v *value) UnmarshalJSON(b []byte) error {
 }
 
 func (v value) number() (float64, bool) {
-	if v == "" || v[0] != '-' && !digit(v[0]) {
+	if v == "" || v[0] != '-' && !ascii.Digit(v[0]) {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(string(v), 64)

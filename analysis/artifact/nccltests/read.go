@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"faultline/analysis/artifact/lines"
+	"faultline/analysis/ascii"
 	"faultline/pattern"
 )
 
@@ -129,7 +130,7 @@ func (r *reader) line(l lines.Line, text string) bool {
 	switch {
 	case body == "":
 		return true
-	case body[0] >= '0' && body[0] <= '9':
+	case ascii.Digit(body[0]):
 		return r.row(l, body)
 	case parameters.MatchString(body):
 		name := ""
@@ -257,7 +258,7 @@ func (r *reader) row(l lines.Line, body string) bool {
 			w.Count, ok = number(c)
 		case "type":
 			w.Type = c
-			ok = !digit(c[0])
+			ok = !ascii.Digit(c[0])
 		case "redop":
 			w.Redop = c
 		case "time":
@@ -307,10 +308,8 @@ func atoi(s string) int {
 	return n
 }
 
-func digit(c byte) bool { return c >= '0' && c <= '9' }
-
 func number(s string) (int64, bool) {
-	if s == "" || !digit(s[0]) {
+	if s == "" || !ascii.Digit(s[0]) {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
@@ -318,7 +317,7 @@ func number(s string) (int64, bool) {
 }
 
 func decimal(s string) (float64, bool) {
-	if s == "" || !digit(s[0]) || len(s) > 24 {
+	if s == "" || !ascii.Digit(s[0]) || len(s) > 24 {
 		return 0, false
 	}
 	v, err := strconv.ParseFloat(s, 64)

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"strconv"
+
+	"faultline/analysis/ascii"
 )
 
 var tableHead = []byte("Ranks     Ranks    Status  Errors")
@@ -417,7 +419,7 @@ func leading(b []byte) (int64, []byte, bool) {
 }
 
 func digits(b []byte) (n int64, length int) {
-	for length < len(b) && b[length] >= '0' && b[length] <= '9' {
+	for length < len(b) && ascii.Digit(b[length]) {
 		if length == 17 {
 			return 0, 0
 		}

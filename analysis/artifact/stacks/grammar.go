@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"faultline/analysis/ascii"
 	"faultline/analysis/line"
 	"faultline/pattern"
 )
@@ -136,7 +137,7 @@ func keys(lower, word string) bool {
 			return false
 		}
 		rest = strings.TrimPrefix(rest[i+len(word):], "name")
-		if rest != "" && (strings.IndexByte(" =:#_-", rest[0]) >= 0 || rest[0] >= '0' && rest[0] <= '9') {
+		if rest != "" && (strings.IndexByte(" =:#_-", rest[0]) >= 0 || ascii.Digit(rest[0])) {
 			return true
 		}
 	}

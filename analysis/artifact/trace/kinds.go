@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"faultline/analysis/ascii"
 )
 
 // eventKind is what an event is about.
@@ -104,7 +106,7 @@ func nanoseconds(b []byte) (int64, bool) {
 	}
 	for i, c := range b {
 		switch {
-		case c >= '0' && c <= '9' && (!point || frac > 0):
+		case ascii.Digit(c) && (!point || frac > 0):
 			if v > (math.MaxInt64-9)/10 {
 				return 0, false
 			}
@@ -112,7 +114,7 @@ func nanoseconds(b []byte) (int64, bool) {
 			if point {
 				frac--
 			}
-		case c >= '0' && c <= '9': // below a nanosecond
+		case ascii.Digit(c): // below a nanosecond
 		case c == '.' && !point && i > 0:
 			point = true
 		default:
