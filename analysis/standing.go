@@ -261,9 +261,7 @@ func ranksOf(f *resolve.Facts) []int {
 
 func newestStep(f *resolve.Facts) (newest resolve.Moment) {
 	for i := range f.Progress {
-		if t := f.Progress[i].T; t.Valid && (!newest.Valid || newest.T < t.T) {
-			newest = t
-		}
+		newest = newest.Latest(f.Progress[i].T)
 	}
 	return newest
 }

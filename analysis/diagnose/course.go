@@ -20,7 +20,7 @@ func (b *builder) soundSave() (s worker.Checkpoint, ok bool) {
 	}
 	from := b.d.winners[0].Onset
 	for _, c := range b.s.Facts.Saves {
-		before := from.Step >= 0 && c.Step < from.Step || from.Step < 0 && c.File == from.At.File && c.Off < from.At.Off
+		before := from.Step >= 0 && c.Step < from.Step || from.Step < 0 && c.Above(from.At.Pos)
 		if c.Kind == worker.SaveDone && c.Step >= 0 && before && (!ok || c.Step > s.Step) {
 			s, ok = c, true
 		}

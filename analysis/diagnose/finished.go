@@ -54,7 +54,7 @@ func came(f *resolve.Facts, p *mechanism.Proposal, at worker.At) bool {
 			if e.Line.Kind == worker.EndCancelled {
 				ends++
 			}
-			if e.Line.Kind == worker.EndCancelled && e.Line.File == at.File && e.Line.Off > at.Off {
+			if e.Line.Kind == worker.EndCancelled && at.Above(e.Line.Pos) {
 				above++
 			}
 		}

@@ -123,8 +123,8 @@ func (b *builder) ofStart(at worker.At) bool {
 	}
 	first := resolve.Moment{}
 	for _, p := range f.Progress {
-		if p.Phase == worker.Training && p.T.Valid && (!first.Valid || p.T.T < first.T) {
-			first = p.T
+		if p.Phase == worker.Training {
+			first = first.Earliest(p.T)
 		}
 	}
 	return f.At(at).Before(first)

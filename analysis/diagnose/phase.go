@@ -11,7 +11,7 @@ import (
 func (b *builder) duringSave(at worker.At, start resolve.Moment) bool {
 	f := b.s.Facts
 	for i := range f.Progress {
-		if p := &f.Progress[i]; p.File == at.File && p.Off > at.Off && p.Phase == worker.Training {
+		if p := &f.Progress[i]; at.Above(p.Pos) && p.Phase == worker.Training {
 			return false
 		}
 	}
@@ -22,7 +22,7 @@ func (b *builder) duringSave(at worker.At, start resolve.Moment) bool {
 		return false
 	}
 	for _, fl := range b.d.winners[0].Failures {
-		if fl.At.File == at.File && fl.At.Off > at.Off {
+		if at.Above(fl.At.Pos) {
 			return true
 		}
 	}

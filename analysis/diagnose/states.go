@@ -46,9 +46,7 @@ func (b *builder) group(g *resolve.Group) incident.Group {
 		w := b.s.Graph.Stuck(g).Work
 		start := g.Pending[0].Start
 		for _, p := range g.Pending {
-			if p.Start.Valid && (!start.Valid || p.Start.T < start.T) {
-				start = p.Start
-			}
+			start = start.Earliest(p.Start)
 		}
 		out.Stuck = &incident.Stuck{Seq: w.Seq, Op: w.Op, StartedAt: f.Format(start)}
 		if w.NumelIn != line.Unknown {
@@ -229,7 +227,7 @@ func (b *builder) part(r *resolve.Rank, root bool) (role, note string) {
 		case waitfor.Diverged:
 			return incident.FirstFailure, "issued a mismatched collective"
 		}
-		if r.Recorded != nil && r.Recorded.Idle {
+		if r.Recorded.Nothing() {
 			return incident.Straggler, "nothing in flight according to its flight recorder; blocked the other ranks"
 		}
 		if r.Dump != nil {
@@ -262,9 +260,9 @@ func (b *builder) part(r *resolve.Rank, root bool) (role, note string) {
 		return incident.Notified, "notified by another rank; nothing in flight in the default group"
 	case len(r.Failures) > 0:
 		return incident.Victim, Excerpt(r.Failures[0].Text)
-	case r.Exit != nil && r.Exit.Code != 0:
+	case r.Exit.Failed():
 		return incident.Victim, fmt.Sprintf("exit code %d", r.Exit.Code)
-	case r.Recorded != nil && r.Recorded.Idle:
+	case r.Recorded.Nothing():
 		return incident.Unobserved, "nothing in flight according to its flight recorder"
 	case r.Lines == 0:
 		return incident.Missing, "no lines from this rank in any file"

@@ -385,8 +385,8 @@ func untimed(fl *resolve.Failure) (when resolve.Moment, bound string) {
 	if fl.T.Valid || !fl.NotBefore.Valid {
 		return fl.T, ""
 	}
-	if fl.Proc != nil && fl.Proc.Exit != nil && fl.Proc.Exit.T.Valid && fl.Proc.Exit.T.T >= fl.NotBefore.T {
-		return fl.Proc.Exit.T, "at or before this time"
+	if ended := fl.Proc.Ended(); ended.Valid && ended.T >= fl.NotBefore.T {
+		return ended, "at or before this time"
 	}
 	return fl.NotBefore, "at or after this time"
 }

@@ -28,7 +28,7 @@ func taskEnd(f *resolve.Facts) string {
 	var first *worker.TaskExit
 	for i := range f.Obs.TaskExits {
 		x := &f.Obs.TaskExits[i]
-		if x.Code != 0 && (first == nil || x.File == first.File && x.Off < first.Off || x.File < first.File) {
+		if x.Code != 0 && (first == nil || x.Above(first.Pos) || x.File < first.File) {
 			first = x
 		}
 	}

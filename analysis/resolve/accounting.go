@@ -22,6 +22,14 @@ type Accounting struct {
 	Completed, Failed bool
 }
 
+// nodes are where the run ran; none without records.
+func (a *Accounting) nodes() []string {
+	if a == nil {
+		return nil
+	}
+	return a.Nodes
+}
+
 // acctRun is one run of the job: a requeue starts another.
 type acctRun struct {
 	jobs, steps []*accounting.Record

@@ -255,7 +255,7 @@ func (a *Accounting) Cancelled() (by, known bool) {
 
 // strangers warns of nodes that are seen in the logs and that the accounting does not know.
 func (a *Accounting) strangers(seen []string, warn *notes) {
-	if a == nil || len(a.Nodes) == 0 {
+	if len(a.nodes()) == 0 {
 		return
 	}
 	ours := map[string]bool{}

@@ -49,8 +49,8 @@ func (g *grouper) dropBygone() {
 	}
 	next := Moment{}
 	for i := range reports {
-		if s := begun[i]; s.T > cut.T && (!next.Valid || s.T < next.T) {
-			next = s
+		if begun[i].T > cut.T {
+			next = next.Earliest(begun[i])
 		}
 	}
 	if !next.Valid {

@@ -62,7 +62,7 @@ func (c *Coverage) ofNodes(f *Facts, in Input) {
 	sort.Strings(c.NodesSeen)
 	nodes, from := in.Nodes, cmp.Or(in.NodesFrom, "--nodes")
 	scheduler := in.NodesFrom != ""
-	if (len(nodes) == 0 || scheduler) && f.Accounting != nil && len(f.Accounting.Nodes) > 0 { // of the run that is looked at
+	if (len(nodes) == 0 || scheduler) && len(f.Accounting.nodes()) > 0 { // of the run that is looked at
 		nodes, from, scheduler = f.Accounting.Nodes, "SLURM's accounting", true
 	}
 	if len(nodes) == 0 {
@@ -186,10 +186,7 @@ func (f *Facts) incidentFiles() map[string]bool {
 // had nothing to say; a file that stops inside a line, in a hole or before it began was cut.
 func (c *Coverage) cut(f *Facts) {
 	report := f.firstReport()
-	hangs := false
-	for _, g := range f.Groups {
-		hangs = hangs || len(g.Pending) > 0
-	}
+	hangs := f.hung()
 	touched := f.incidentFiles()
 	lives := map[int]bool{} // ranks with a file that reaches the incident or ends cleanly
 	cutRank := map[int]bool{}

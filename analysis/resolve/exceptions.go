@@ -132,16 +132,15 @@ func (f *Facts) wentOnAfterWarning(fl *Failure) bool {
 	if uncaught(fl) || fl.Role != knowledge.CauseRole || slices.ContainsFunc(fl.Exc.Frames, launcher) {
 		return false
 	}
-	ended := slices.ContainsFunc(f.Obs.TaskExits, func(e worker.TaskExit) bool { return e.File == fl.At.File && e.Code > 0 && e.Code < 128 }) ||
-		slices.ContainsFunc(f.Obs.ChildFailed, func(c worker.ChildFailed) bool { return c.File == fl.At.File && c.ExitCode > 0 && c.ExitCode < 128 }) ||
-		slices.ContainsFunc(f.Obs.ChildExits, func(c worker.ChildExit) bool { return c.File == fl.At.File && c.ExitCode > 0 && c.ExitCode < 128 })
+	ended := slices.ContainsFunc(f.Obs.TaskExits, func(e worker.TaskExit) bool { return e.File == fl.At.File && failedItself(e.Code) }) ||
+		slices.ContainsFunc(f.Obs.ChildFailed, func(c worker.ChildFailed) bool { return c.File == fl.At.File && failedItself(c.ExitCode) }) ||
+		slices.ContainsFunc(f.Obs.ChildExits, func(c worker.ChildExit) bool { return c.File == fl.At.File && failedItself(c.ExitCode) })
 	if ended && !slices.ContainsFunc(f.Obs.Exceptions, func(x worker.Exception) bool {
-		return x.File == fl.At.File && x.Off > fl.At.Off && raised(x)
+		return fl.At.Above(x.Pos) && raised(x)
 	}) {
 		return false
 	}
-	hung := slices.ContainsFunc(f.Groups, func(g *Group) bool { return len(g.Pending) > 0 })
-	if !hung {
+	if !f.hung() {
 		above, below := f.StepsAround(*fl.At)
 		passable := fl.Mechanism == knowledge.Exception || fl.Mechanism.Is(knowledge.LeftOut|knowledge.ReadsOrWrites)
 		believed := above+below == 0 && len(f.Progress) > 0 && passable && !f.endedOtherwise()
@@ -211,7 +210,7 @@ var wordless = map[string]string{
 func toldBy(known *knowledge.Catalogue, x *worker.Exception, sign knowledge.ID) *worker.Exception {
 	var below *worker.Exception
 	for i := range x.Cause {
-		if c := &x.Cause[i]; c.Type != "" && c.File == x.File && c.Off > x.Off && (below == nil || c.Off > below.Off) {
+		if c := &x.Cause[i]; c.Type != "" && x.Above(c.Pos) && (below == nil || c.Off > below.Off) {
 			below = c
 		}
 	}
@@ -250,7 +249,7 @@ func raisedFrom(x *worker.Exception) string {
 		return ""
 	}
 	c := &x.Cause[len(x.Cause)-1]
-	if c.Type == "" || c.Message == "" || c.File == x.File && c.Off > x.Off || strings.Contains(x.Message, c.Message) {
+	if c.Type == "" || c.Message == "" || x.Above(c.Pos) || strings.Contains(x.Message, c.Message) {
 		return ""
 	}
 	return "; raised from " + saying(c)

@@ -128,6 +128,9 @@ func crashSignal(code int) bool {
 	return false
 }
 
+// failedItself says that a process ended with an error of its own: no signal ended it.
+func failedItself(code int) bool { return code > 0 && code < 128 }
+
 // tasks reads srun's exit lines. After the step is being terminated they are consequences (SLURM 22.05 and 24.11,
 // measured: the same wording follows any cancellation).
 func (f *Facts) tasks(obs *worker.Observations) (all []*Failure) {

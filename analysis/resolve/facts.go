@@ -293,6 +293,17 @@ type Exit struct {
 	Host string
 }
 
+// Failed says that a process is known to have ended with an error.
+func (x *Exit) Failed() bool { return x != nil && x.Code != 0 }
+
+// Ended is when the rank's process ended, as far as anything tells.
+func (r *Rank) Ended() Moment {
+	if r == nil || r.Exit == nil {
+		return Moment{}
+	}
+	return r.Exit.T
+}
+
 // Failure is one process-level failure: an exception, a line with a signature, an exit.
 type Failure struct {
 	Rank      int // NoRank where not proven

@@ -170,7 +170,7 @@ func (f *Facts) LetPass(fl *Failure) bool {
 // saidBefore says that the program had stated its end before a failure: in the same file above it, or by the clock.
 func (f *Facts) saidBefore(fl *Failure, last worker.At) bool {
 	for i := range f.Obs.Facts {
-		if x := &f.Obs.Facts[i]; x.Key == "exit_ok" && !ofOneProcess[x.Value] && x.File == fl.At.File && x.Off < fl.At.Off {
+		if x := &f.Obs.Facts[i]; x.Key == "exit_ok" && !ofOneProcess[x.Value] && x.Above(fl.At.Pos) {
 			return true
 		}
 	}

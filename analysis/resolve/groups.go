@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 
@@ -15,6 +16,11 @@ type groups struct {
 	// RecorderOff are ranks whose dump holds nothing because their recorder was off.
 	RecorderOff []int
 	bygone      Moment // when the last attempt began to wait: what watchdogs report before is of earlier ones
+}
+
+// hung says that somebody waits in a group.
+func (g *groups) hung() bool {
+	return slices.ContainsFunc(g.Groups, func(g *Group) bool { return len(g.Pending) > 0 })
 }
 
 // grouper gives every collective that timed out its process group, and every group its members.

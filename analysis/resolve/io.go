@@ -449,7 +449,7 @@ func ofStore(known *knowledge.Catalogue, x *worker.Exception) bool {
 func (by *reading) wentOn(l *Ladder) bool {
 	if r := by.byRank[l.Rank]; r != nil {
 		for _, p := range r.Pending {
-			if l.Until.Valid && l.Until.Before(p.Start) || p.At.File == l.Last.File && p.At.Off > l.Last.Off && !p.Start.Valid {
+			if l.Until.Valid && l.Until.Before(p.Start) || l.Last.Above(p.At.Pos) && !p.Start.Valid {
 				return true
 			}
 		}
@@ -481,7 +481,7 @@ func (f *Facts) notFetched() (all []amendment) {
 			continue
 		}
 		if i := slices.IndexFunc(f.Ladders, func(l *Ladder) bool {
-			return l.Outcome == Exhausted && !l.WentOn && l.Last.File == fl.At.File && l.Last.Off < fl.At.Off
+			return l.Outcome == Exhausted && !l.WentOn && l.Last.Above(fl.At.Pos)
 		}); i >= 0 {
 			all = append(all, amendment{fl: fl, to: Meaning{Mechanism: knowledge.StorageRetriesExhausted, Role: fl.Role}, why: "all retries to the store had already failed", at: f.Ladders[i].Last.At().Pos})
 		}

@@ -71,9 +71,10 @@ type trouble struct {
 func (f *Facts) troubled() trouble {
 	t := trouble{from: math.Inf(1), to: math.Inf(1)}
 	reports, endings := math.Inf(-1), f.endings()
+	t.hang = f.hung()
+	t.any = t.hang
 	for _, g := range f.Groups {
 		for _, p := range g.Pending {
-			t.hang, t.any = true, true
 			t.since(p.Start)
 			if p.Report.Valid {
 				t.to = min(t.to, p.Report.T)
@@ -124,7 +125,7 @@ type failedExits struct {
 
 func (f *Facts) failedExits() (x failedExits) {
 	for _, r := range f.byRank {
-		x.any = x.any || r.Exit != nil && r.Exit.Code != 0
+		x.any = x.any || r.Exit.Failed()
 	}
 	for i := range f.Obs.ChildExits {
 		if c := &f.Obs.ChildExits[i]; c.ExitCode != 0 {
@@ -164,8 +165,8 @@ func (f *Facts) endMoments(exits []float64) (ms []Moment) {
 // endings are when processes and steps ended, ascending.
 func (f *Facts) endings() (ts []float64) {
 	for _, r := range f.byRank {
-		if r.Exit != nil && r.Exit.T.Valid {
-			ts = append(ts, r.Exit.T.T)
+		if m := r.Ended(); m.Valid {
+			ts = append(ts, m.T)
 		}
 	}
 	for _, e := range f.Ends {
@@ -180,8 +181,8 @@ func (f *Facts) endings() (ts []float64) {
 // byThen is until when a failure had happened of which only is known what it cannot precede: its process had ended then, or the first that
 // did, or the step.
 func byThen(fl *Failure, endings []float64) float64 {
-	if fl.Proc != nil && fl.Proc.Exit != nil && fl.Proc.Exit.T.Valid {
-		return fl.Proc.Exit.T.T
+	if m := fl.Proc.Ended(); m.Valid {
+		return m.T
 	}
 	first := 0
 	if fl.NotBefore.Valid {
@@ -199,7 +200,7 @@ func (f *Facts) kernelLogs(in Input) *gpus {
 	if len(f.Handed.Kernel) == 0 && len(f.Handed.GPUs) == 0 {
 		return &gpus{failures: f.Failures}
 	}
-	g := &gpus{f: f, failures: f.Failures, nodes: f.knownNodes(in), whole: len(in.Nodes) > 0 || f.Accounting != nil && len(f.Accounting.Nodes) > 0}
+	g := &gpus{f: f, failures: f.Failures, nodes: f.knownNodes(in), whole: len(in.Nodes)+len(f.Accounting.nodes()) > 0}
 	g.addresses()
 	t := f.troubled()
 	for i := range f.Handed.Kernel {
@@ -238,10 +239,8 @@ func (f *Facts) knownNodes(in Input) map[string]bool {
 	for _, n := range in.Nodes {
 		out[ShortHost(n)] = true
 	}
-	if f.Accounting != nil {
-		for _, n := range f.Accounting.Nodes {
-			out[ShortHost(n)] = true
-		}
+	for _, n := range f.Accounting.nodes() {
+		out[ShortHost(n)] = true
 	}
 	for _, n := range f.ident.fileNode {
 		out[n] = true

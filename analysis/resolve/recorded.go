@@ -35,6 +35,9 @@ type Recorded struct {
 	Frame string
 }
 
+// Nothing says that a dump is at hand, and that nothing was in flight by it.
+func (r *Recorded) Nothing() bool { return r != nil && r.Idle }
+
 const recorderBasis = "name of its flight-recorder dump"
 
 // dumpsOf chooses the dumps that are of this run: one for each rank, and only where they agree with the job on its size. Where nothing states

@@ -56,7 +56,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 
 	// Who and when: whose a line is, and by which clock.
 	nodes := in.Nodes
-	if (len(nodes) == 0 || in.NodesFrom != "") && f.Accounting != nil && !f.Accounting.Het && len(f.Accounting.Nodes) > 0 {
+	if (len(nodes) == 0 || in.NodesFrom != "") && len(f.Accounting.nodes()) > 0 && !f.Accounting.Het {
 		nodes = f.Accounting.Nodes
 	}
 	f.nodes, f.nodesTyped = map[string]bool{}, len(in.Nodes) > 0 && in.NodesFrom == ""

@@ -189,7 +189,7 @@ func (c *cuts) wentWrong() *wrong {
 		}
 	}
 	for _, t := range obs.TaskExits {
-		if (t.Code > 0 && t.Code < 128 || endedByItself[strings.TrimSuffix(t.What, " (core dumped)")]) && c.run(t.File, t.Off) == runs-1 {
+		if (failedItself(t.Code) || endedByItself[strings.TrimSuffix(t.What, " (core dumped)")]) && c.run(t.File, t.Off) == runs-1 {
 			note(t.Pos)
 		}
 	}

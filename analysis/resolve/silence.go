@@ -267,7 +267,7 @@ func (f *Facts) evaluates(at *worker.At) bool {
 func (f *Facts) openSave(last *Point) (open *worker.Checkpoint) {
 	for i := range f.Saves {
 		c := &f.Saves[i]
-		if c.File == last.At.File && c.Off < last.At.Off || c.File != last.At.File && !last.T.Before(f.At(c.At)) {
+		if c.Above(last.At.Pos) || c.File != last.At.File && !last.T.Before(f.At(c.At)) {
 			continue
 		}
 		switch c.Kind {

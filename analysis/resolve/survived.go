@@ -251,12 +251,12 @@ func (f *Facts) pastStart() (back []amendment) {
 	line := func(fl *Failure) bool {
 		return fl.Role == knowledge.CauseRole && fl.Mechanism.Is(knowledge.Installed) && (fl.Kind == KindSign || fl.Kind == KindException && fl.Exc.Bare)
 	}
-	erred := slices.ContainsFunc(f.Obs.TaskExits, func(e worker.TaskExit) bool { return e.Code > 0 && e.Code < 128 })
-	told := f.Job.ExitOK != nil || len(f.Ends) > 0 && !erred || slices.ContainsFunc(f.Groups, func(g *Group) bool { return len(g.Pending) > 0 }) ||
+	erred := slices.ContainsFunc(f.Obs.TaskExits, func(e worker.TaskExit) bool { return failedItself(e.Code) })
+	told := f.Job.ExitOK != nil || len(f.Ends) > 0 && !erred || f.hung() ||
 		slices.ContainsFunc(f.Failures, func(fl *Failure) bool { return fl.Role == knowledge.CauseRole && !line(fl) })
 	for _, fl := range f.Failures {
 		if line(fl) && (f.stepsAfter(*fl.At) >= goesOn || told && slices.ContainsFunc(f.Progress, func(p ProgressPoint) bool {
-			return p.File == fl.At.File && p.Off < fl.At.Off && p.Phase == worker.Training
+			return p.Above(fl.At.Pos) && p.Phase == worker.Training
 		})) {
 			const why = "the job trained and didn't end because of this"
 			back = append(back, fl.noFailure(why, why, fl.At.Pos))
@@ -375,12 +375,7 @@ func reports(n int) string {
 
 // deaths says that something tells of a process that died or, if they count, of others that noticed, before the scheduler's ending.
 func (f *Facts) deaths(noticed bool) bool {
-	for _, g := range f.Groups {
-		if len(g.Pending) > 0 {
-			return true
-		}
-	}
-	if len(f.Obs.ChildFailed) > 0 || len(f.Obs.ChildExits) > 0 || len(f.Obs.Dumps) > 0 {
+	if f.hung() || len(f.Obs.ChildFailed) > 0 || len(f.Obs.ChildExits) > 0 || len(f.Obs.Dumps) > 0 {
 		return true
 	}
 	for _, fl := range f.Failures {
@@ -419,7 +414,7 @@ func (f *Facts) after(fl *Failure, progress []*ProgressPoint) (steps int, finish
 		}
 	}
 	at := f.Job.ExitOK
-	return steps, at != nil && at.File == fl.At.File && at.Off > fl.At.Off
+	return steps, at != nil && fl.At.Above(at.Pos)
 }
 
 // skippable says that a program may have gone on without what it could not read: loaders log an item with its traceback, and take the next.

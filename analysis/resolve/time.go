@@ -30,6 +30,14 @@ func (m Moment) Earliest(o Moment) Moment {
 	return m
 }
 
+// Latest is the later of two moments, as far as they are known.
+func (m Moment) Latest(o Moment) Moment {
+	if o.Valid && (!m.Valid || o.T > m.T) {
+		return o
+	}
+	return m
+}
+
 // Add shifts a moment.
 func (m Moment) Add(seconds float64) Moment { m.T += seconds; return m }
 

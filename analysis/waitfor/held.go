@@ -78,7 +78,7 @@ func (g *Graph) free(f *resolve.Facts) map[int]sight {
 		idle := r.Dump != nil && r.Dump.Idle()
 		switch {
 		case counted && !hasCounters(r) && !ranOut(f, r), r.Fired && !idle:
-		case idle || r.Recorded != nil && r.Recorded.Idle:
+		case idle || r.Recorded.Nothing():
 			out[id] = shown
 		default:
 			out[id] = silent

@@ -20,6 +20,9 @@ type Pos struct {
 	Len  int    // bytes of the segment (bounded; the excerpt is re-read by offset)
 }
 
+// Above says that a place is further up in the same file than another.
+func (p Pos) Above(o Pos) bool { return p.File == o.File && p.Off < o.Off }
+
 // At is the header of every observation.
 type At struct {
 	Pos

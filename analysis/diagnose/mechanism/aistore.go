@@ -44,21 +44,19 @@ func question(s *Scene, first []*Proposal) correlate.Question {
 		q.Stall = s.Graph.Start
 	}
 	for _, fl := range p.Failures {
-		if m := fl.T; m.Valid && (!q.Stall.Valid || m.T < q.Stall.T) && fl.Role == knowledge.CauseRole {
-			q.Stall = m
+		if fl.Role == knowledge.CauseRole {
+			q.Stall = q.Stall.Earliest(fl.T)
 		}
 	}
 	if !q.Stall.Valid { // no line of it has a time of its own: not before those above it
 		for _, fl := range p.Failures {
-			if m := fl.NotBefore; m.Valid && (!q.Stall.Valid || m.T > q.Stall.T) {
-				q.Stall = m
-			}
+			q.Stall = q.Stall.Latest(fl.NotBefore)
 		}
 		// It failed by the time that others noticed it: when they began to wait for it, or its process or the job ended.
 		until := s.Facts.Job.End
 		for _, fl := range p.Failures {
-			if fl.Proc != nil && fl.Proc.Exit != nil && fl.Proc.Exit.T.Valid {
-				until = fl.Proc.Exit.T
+			if ended := fl.Proc.Ended(); ended.Valid {
+				until = ended
 				break
 			}
 		}

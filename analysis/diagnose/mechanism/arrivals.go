@@ -173,7 +173,7 @@ func stillWaiting(f *resolve.Facts) *worker.Barrier {
 	for i := range f.Barriers {
 		b := &f.Barriers[i]
 		ends := func(t worker.Tail) bool { return t.File == b.File && t.Lines-b.Line < atTheEnd }
-		if b.Kind == worker.BarrierWaiting && b.Joined >= 0 && b.Joined < b.World && slices.ContainsFunc(f.Tails, ends) && (last == nil || last.File == b.File && last.Off < b.Off) {
+		if b.Kind == worker.BarrierWaiting && b.Joined >= 0 && b.Joined < b.World && slices.ContainsFunc(f.Tails, ends) && (last == nil || last.Above(b.Pos)) {
 			last = b
 		}
 	}

@@ -44,7 +44,7 @@ func openWork(s *Scene) *resolve.Did {
 	var open *resolve.Did
 	for i := range f.Did {
 		d := &f.Did[i]
-		if d.Kind == worker.DoingOver && open != nil && open.Ran == 0 && open.File == d.File && open.Off < d.Off {
+		if d.Kind == worker.DoingOver && open != nil && open.Ran == 0 && open.Above(d.Pos) {
 			open = nil
 			continue
 		}

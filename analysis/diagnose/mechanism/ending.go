@@ -182,7 +182,7 @@ func lostStep(e *resolve.End) string {
 
 // goesOnAfter says that the file of an ending reports steps below it: SLURM's notice of a memory error kills nothing.
 func goesOnAfter(f *resolve.Facts, e *resolve.End) bool {
-	return slices.ContainsFunc(f.Progress, func(p resolve.ProgressPoint) bool { return p.File == e.Line.File && p.Off > e.Line.Off })
+	return slices.ContainsFunc(f.Progress, func(p resolve.ProgressPoint) bool { return e.Line.Pos.Above(p.Pos) })
 }
 
 // lookalike is what a batch system calls a preemption, too.
@@ -499,7 +499,7 @@ func strange(f *resolve.Facts, end *resolve.End) *worker.At {
 	}
 	for i := range f.Obs.Unclassified {
 		u := &f.Obs.Unclassified[i]
-		if u.File == end.Line.File && u.Off < end.Line.Off && slurmError.MatchString(u.Text) {
+		if u.Above(end.Line.Pos) && slurmError.MatchString(u.Text) {
 			return &u.At
 		}
 	}

@@ -212,9 +212,7 @@ func fellSilent(s *Scene, p *Proposal) string {
 	}
 	at := p.At // the line of a transfer mostly has no stamp, and the one above it has
 	for _, fl := range p.Failures {
-		if t := fl.When(); t.Valid && (!at.Valid || t.T < at.T) {
-			at = t
-		}
+		at = at.Earliest(fl.When())
 	}
 	silent, nodes := "", map[string]bool{}
 	for i := range f.Obs.Tails {
@@ -253,9 +251,7 @@ func diedThere(s *Scene, p *Proposal, ends map[[2]string]bool) []knowledge.Slug 
 			return nil
 		}
 		reporters[fl.Node] = true
-		if t := fl.When(); t.Valid && (!told.Valid || t.T < told.T) {
-			told = t
-		}
+		told = told.Earliest(fl.When())
 	}
 	lost := map[string]int64{} // by file, where somebody first says that another is gone
 	for _, fl := range s.Facts.Failures {

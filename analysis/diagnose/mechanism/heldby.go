@@ -306,7 +306,7 @@ func endedLate(s *Scene, open *worker.Checkpoint) bool {
 	f, done := s.Facts, strings.TrimSuffix(string(open.Kind), "start")+"done"
 	for i := range f.Saves {
 		c := &f.Saves[i]
-		if m := f.At(c.At); string(c.Kind) == done && c.File == open.File && c.Off > open.Off && c.Path == open.Path && m.Valid && s.Graph.Report.Valid && s.Graph.Report.Before(m) {
+		if m := f.At(c.At); string(c.Kind) == done && open.Above(c.Pos) && c.Path == open.Path && m.Valid && s.Graph.Report.Valid && s.Graph.Report.Before(m) {
 			return true
 		}
 	}

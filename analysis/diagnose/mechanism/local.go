@@ -366,8 +366,7 @@ func moment(fl *resolve.Failure) resolve.Moment {
 	if fl.T.Valid {
 		return fl.T
 	}
-	if fl.Proc != nil && fl.Proc.Exit != nil && fl.Proc.Exit.T.Valid {
-		m := fl.Proc.Exit.T
+	if m := fl.Proc.Ended(); m.Valid {
 		m.T -= 2
 		m.Unc += 5 // the agent notices a death within its polling interval, after the process's own teardown
 		return m
@@ -425,7 +424,7 @@ func AfterHang(s *Scene, fl *resolve.Failure) bool {
 			return false
 		}
 	}
-	if x := fl.Proc; x != nil && x.Exit != nil && x.Exit.T.Before(g.Report) {
+	if fl.Proc.Ended().Before(g.Report) {
 		return false // its process had ended by then, whatever other writers' stamps stand above its lines
 	}
 	if fl.NotBefore.Valid && !fl.T.Valid && !elsewhere && g.Report.Before(fl.NotBefore) {
@@ -434,7 +433,7 @@ func AfterHang(s *Scene, fl *resolve.Failure) bool {
 	if fl.Rank != resolve.NoRank {
 		// The rank itself reported that it was waiting: whatever it printed below that is its teardown.
 		for _, p := range fl.Proc.Pending {
-			if p.At.File == fl.At.File && p.At.Off < fl.At.Off {
+			if p.At.Above(fl.At.Pos) {
 				return true
 			}
 		}

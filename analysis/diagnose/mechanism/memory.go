@@ -260,7 +260,7 @@ func tookAll(f *resolve.Facts, own, kill []*resolve.Failure) bool {
 			if m.Rank != resolve.NoRank && k.Rank != resolve.NoRank {
 				return m.Rank == k.Rank && !moment(k).Before(moment(m))
 			}
-			return m.At.File == k.At.File && m.At.Off < k.At.Off && !f.GoesOn(*m.At)
+			return m.At.Above(k.At.Pos) && !f.GoesOn(*m.At)
 		}) {
 			return false
 		}

@@ -137,7 +137,7 @@ func (c *rollCall) monitored(f *resolve.Facts, b *worker.Barrier) {
 
 // jax takes a barrier of JAX's coordination service in. It may name only some of those who did not come.
 func (c *rollCall) jax(f *resolve.Facts, b *worker.Barrier) {
-	if end := f.Job.ExitOK; end != nil && end.File == b.File && end.Off < b.Off {
+	if end := f.Job.ExitOK; end != nil && end.Above(b.Pos) {
 		return // the program had ended, and this is the barrier of its shutdown
 	}
 	missing, most := 0, false
@@ -223,12 +223,12 @@ func within(f *resolve.Facts, b *worker.Barrier) bool {
 func overtaken(f *resolve.Facts, i int) bool {
 	b := &f.Barriers[i]
 	for j := range f.Barriers {
-		if o := &f.Barriers[j]; o.Kind == b.Kind && o.File == b.File && o.Off > b.Off {
+		if o := &f.Barriers[j]; o.Kind == b.Kind && b.Above(o.Pos) {
 			return true
 		}
 	}
 	for j := range f.Obs.Progress {
-		if p := &f.Obs.Progress[j]; p.File == b.File && p.Off > b.Off {
+		if p := &f.Obs.Progress[j]; b.Above(p.Pos) {
 			return true
 		}
 	}

@@ -342,7 +342,7 @@ const vanished = 1e-5
 func dividedBy(end *worker.Numeric, fls []*resolve.Failure) []*resolve.Failure {
 	var out []*resolve.Failure
 	for _, fl := range fls {
-		if end.Value < vanished && fl.Mechanism == knowledge.Exception && fl.At.File == end.File && fl.At.Off > end.Off && strings.Contains(fl.Text, "ZeroDivisionError: float division by zero") {
+		if end.Value < vanished && fl.Mechanism == knowledge.Exception && end.Above(fl.At.Pos) && strings.Contains(fl.Text, "ZeroDivisionError: float division by zero") {
 			out = append(out, fl)
 		}
 	}
@@ -354,7 +354,7 @@ func overtook(f *resolve.Facts, n *worker.Numeric) bool {
 	const goesOn = 20
 	steps := 0
 	for i := range f.Progress {
-		if p := &f.Progress[i]; p.File == n.File && p.Off > n.Off && p.Phase == worker.Training {
+		if p := &f.Progress[i]; n.Above(p.Pos) && p.Phase == worker.Training {
 			steps++
 		}
 	}

@@ -256,7 +256,7 @@ func stragglerFinding(s *Scene, id int) incident.Finding {
 	if s.Graph.Late {
 		return finding(fmt.Sprintf("%s started waiting in it after other ranks had already given up", r.Describe()), pendingOf(s, id)...)
 	}
-	if r.Recorded != nil && r.Recorded.Idle {
+	if r.Recorded.Nothing() {
 		return recordedIdle(s, r)
 	}
 	if r.Dump != nil {

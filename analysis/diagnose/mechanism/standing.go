@@ -128,9 +128,7 @@ func knownTroubles(f *resolve.Facts) (t troubles, since resolve.Moment) {
 	t = toldEnds(f)
 	note := func(at worker.At) {
 		t.note(at.Pos)
-		if m := f.At(at); m.Valid && (!since.Valid || m.T < since.T) {
-			since = m
-		}
+		since = since.Earliest(f.At(at))
 	}
 	for i := range f.Obs.Timeouts {
 		note(f.Obs.Timeouts[i].At)

@@ -328,7 +328,7 @@ func ended(f *resolve.Facts) bool {
 		}
 	}
 	for _, r := range f.Ranks {
-		if r.Exit != nil && r.Exit.Code != 0 {
+		if r.Exit.Failed() {
 			return true
 		}
 	}

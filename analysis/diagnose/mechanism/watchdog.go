@@ -32,9 +32,7 @@ func watchdogStuck(s *Scene) *Proposal {
 		if len(ev) < 3 {
 			ev = append(ev, QuoteAt(t.Sig.At, nil))
 		}
-		if t.T.Valid && (!at.Valid || t.T.T < at.T) {
-			at = t.T
-		}
+		at = at.Earliest(t.T)
 		if t.Rank != resolve.NoRank {
 			stuck = appendNew(stuck, t.Rank)
 		}

@@ -148,7 +148,7 @@ func saving(f *resolve.Facts) bool {
 		return false
 	}
 	return !slices.ContainsFunc(f.Progress, func(p resolve.ProgressPoint) bool {
-		return p.File == open.File && p.Off > open.Off && p.Phase == worker.Training
+		return open.Above(p.Pos) && p.Phase == worker.Training
 	})
 }
 
