@@ -111,7 +111,7 @@ func (r *Rank) moved(ident *identity) {
 	for _, file := range r.Files {
 		n := ident.nodeOf(worker.At{Pos: worker.Pos{File: file}})
 		if n != "" && first != "" && n != first {
-			if r.Node, r.NodeBasis = "", ""; len(r.Pending) > 0 {
+			if r.Node = ""; len(r.Pending) > 0 {
 				r.placed(ident, r.Pending[0].At)
 			}
 			return
@@ -123,7 +123,7 @@ func (r *Rank) moved(ident *identity) {
 // placed puts a rank of which nobody knows the node where a line of it was written.
 func (r *Rank) placed(ident *identity, at worker.At) {
 	if r.Node == "" {
-		r.Node, r.NodeBasis = ident.nodeOf(at), ident.nodeBasis[at.File]
+		r.Node = ident.nodeOf(at)
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 // loss or the time of a step looks at courses, never at single progress lines.
 type Course struct {
 	File   string
-	Form   string
 	Rank   int   // NoRank where nothing proves it
 	Total  int64 // steps there are to be; line.Unknown
 	Points []Point
@@ -94,7 +93,7 @@ func coursesOf(progress []ProgressPoint, world int, obs *worker.Observations) (c
 		if !ok {
 			at = len(courses)
 			index[k] = at
-			courses = append(courses, &Course{File: p.File, Form: p.Form, Rank: p.Rank, Total: p.Total, loop: p.Loop})
+			courses = append(courses, &Course{File: p.File, Rank: p.Rank, Total: p.Total, loop: p.Loop})
 		}
 		c := courses[at]
 		c.Points = append(c.Points, point)
@@ -321,7 +320,6 @@ func (p *Point) bad() bool { return p.BadNorm || p.Loss.Known && !p.Loss.Finite 
 
 // Broken is where numbers that are none began to be all that is printed.
 type Broken struct {
-	Course *Course
 	First  *Point // the first line of the lasting run
 	Good   *Point // the last sound line before it; nil if there is none
 	N      int64  // lines from First on
@@ -331,7 +329,6 @@ type Broken struct {
 // Broken finds a loss or gradient that became no number and stayed so to the end of the course. A single value that
 // sound ones follow was survived; ok is false then.
 func (c *Course) Broken() (b Broken, ok bool) {
-	b.Course = c
 	for i := len(c.Points) - 1; i >= 0; i-- {
 		p := &c.Points[i]
 		if !p.Loss.Known && !p.BadNorm {

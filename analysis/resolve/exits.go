@@ -24,7 +24,7 @@ func (f *Facts) exits(obs *worker.Observations, orphans orphans) (all []*Failure
 			node = f.ident.nodeOf(c.At)
 		}
 		if r.Node == "" {
-			r.Node, r.NodeBasis = node, "torchrun failure block"
+			r.Node = node
 		}
 		if r.Local < 0 {
 			r.Local = c.Local
@@ -155,7 +155,7 @@ func (f *Facts) tasks(obs *worker.Observations) (all []*Failure) {
 			fl.Rank = e.Tasks[0]
 			fl.Proc = f.rank(fl.Rank, "SLURM task, one task is one rank")
 			if fl.Proc.Node == "" {
-				fl.Proc.Node, fl.Proc.NodeBasis = fl.Node, "srun exit line"
+				fl.Proc.Node = fl.Node
 			}
 		}
 		o, ends := ending[e.File]

@@ -150,18 +150,15 @@ type JobFacts struct {
 
 // Rank is one process of the job.
 type Rank struct {
-	ID    int    // global, or NoRank
-	Label string // how the logs call it where ID is NoRank: "local rank 3 in error-7-2.out"
-	Node  string // "" unknown
-	// NodeBasis says what ties it to the node.
-	NodeBasis string
+	ID        int    // global, or NoRank
+	Label     string // how the logs call it where ID is NoRank: "local rank 3 in error-7-2.out"
+	Node      string // "" unknown
 	Local     int    // −1 unknown
 	Basis     string // what proves the global rank
 	Pids      map[int]bool
 	Lines     int64
 	Last      Moment
 	LastAt    worker.At
-	LastText  string
 	First     worker.At
 	Files     []string // files that hold lines of it, sorted
 	Pending   []*Pending
@@ -265,7 +262,6 @@ type Group struct {
 	Unnamed bool   // lines of generations that name no group: all of them share this key
 	Single  bool   // of Unnamed: they are lines of one group all the same, by the ranks in it
 	Size    int    // 0 unknown
-	SizeBy  string // what proves the size
 	Basis   string // recorder, config-line, topology, seen-only, unknown
 	Members []int  // global ranks, ascending; complete only where Basis is not seen-only or unknown
 	Pending []*Pending
@@ -424,12 +420,12 @@ func (r *Rank) addFile(name string) {
 }
 
 // seen notes where lines of the rank stand.
-func (r *Rank) seen(first, last worker.At, text string) {
+func (r *Rank) seen(first, last worker.At) {
 	if r.First.File == "" || less(first.Pos, r.First.Pos) {
 		r.First = first
 	}
 	if r.LastAt.File == "" || less(r.LastAt.Pos, last.Pos) {
-		r.LastAt, r.LastText = last, text
+		r.LastAt = last
 	}
 }
 

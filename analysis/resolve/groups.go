@@ -141,7 +141,7 @@ func (g *grouper) process(at worker.At, sticky int, ref worker.GroupRef) (*Rank,
 	if id, ok := g.rankIn(ref); ok {
 		r := g.rank(id, "rank inside a group whose members are known")
 		if r.Node == "" {
-			r.Node, r.NodeBasis = g.ident.nodeOf(at), g.ident.nodeBasis[at.File]
+			r.Node = g.ident.nodeOf(at)
 		}
 		r.addFile(at.File)
 		return r, "r" + strconv.Itoa(id)
@@ -214,7 +214,6 @@ func (g *grouper) worldOfUnnamed() {
 			r := g.rank(p.GroupRank, "rank in a group of all ranks")
 			if r.Node == "" {
 				r.Node = p.Rank.Node
-				r.NodeBasis = g.ident.nodeBasis[p.At.File]
 			}
 			delete(g.anon, p.Rank.Label)
 			old := p.Rank
@@ -222,7 +221,7 @@ func (g *grouper) worldOfUnnamed() {
 				q.Rank = r
 			}
 			r.Pending = append(r.Pending, old.Pending...)
-			r.seen(p.At, p.At, "")
+			r.seen(p.At, p.At)
 			r.addFile(p.At.File)
 			old.Pending = nil
 		}

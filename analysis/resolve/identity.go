@@ -18,7 +18,6 @@ type identity struct {
 	fileRank  map[string]int
 	local     map[fileInt]int // (file, local rank) → global
 	pid       map[fileInt]int // (file or host, pid) → global
-	task      map[int]int     // srun label → global
 	taskIsOne bool            // one task is one rank
 	// taskIsNode says that one task is one node's launcher, which starts several ranks.
 	taskIsNode bool
@@ -32,7 +31,6 @@ type identity struct {
 	// introduced holds the ranks that introduce themselves in each file ("GLOBAL_RANK: 3, MEMBER: 4/16").
 	introduced map[string]map[int]bool
 	rankNode   map[int]string
-	rankBasis  map[int]string
 	rankLocal  map[int]int
 	multiHost  map[string]bool // files in which several hosts write
 	// keyed are files in which names stand in front of some lines as hosts do, but not of most: then they are keys of what
@@ -59,8 +57,8 @@ func put(m map[fileInt]int, k fileInt, v int) {
 func newIdentity(obs *worker.Observations, sources []incident.Source, nodes []string, world, perNode int) *identity {
 	id := &identity{
 		fileNode: map[string]string{}, nodeBasis: map[string]string{}, fileRank: map[string]int{},
-		local: map[fileInt]int{}, pid: map[fileInt]int{}, task: map[int]int{}, taskNode: map[int]string{},
-		rankNode: map[int]string{}, rankBasis: map[int]string{}, rankLocal: map[int]int{}, multiHost: map[string]bool{}, introduced: map[string]map[int]bool{},
+		local: map[fileInt]int{}, pid: map[fileInt]int{}, taskNode: map[int]string{},
+		rankNode: map[int]string{}, rankLocal: map[int]int{}, multiHost: map[string]bool{}, introduced: map[string]map[int]bool{},
 		keyed: map[string]bool{}, launchers: map[string]bool{},
 	}
 	id.localLabels, id.beside = localLabels(obs), engineBeside(obs)
@@ -261,7 +259,7 @@ func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 		id.isPid(c.File, c.Pid, c.Rank)
 		if host != "" {
 			id.isPid("host:"+host, c.Pid, c.Rank)
-			id.tie(c.Rank, host, "torchrun failure block")
+			id.tie(c.Rank, host)
 		}
 		id.isLocal(c.File, c.Local, c.Rank)
 	}
@@ -275,7 +273,7 @@ func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 		id.introduced[i.File][i.Global] = true
 		id.isLocal(i.File, i.Local, i.Global)
 		if h := ShortHost(i.Host); h != "" {
-			id.tie(i.Global, h, "identity line")
+			id.tie(i.Global, h)
 		}
 	}
 	for _, c := range obs.CommInits {
@@ -285,7 +283,7 @@ func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 		}
 		if h := ShortHost(c.Who().Host); h != "" && c.Who().Pid > 0 {
 			id.isPid("host:"+h, c.Who().Pid, c.Rank)
-			id.tie(c.Rank, h, "NCCL init line")
+			id.tie(c.Rank, h)
 		}
 	}
 	id.taskIsOne = oneEach(id.ranksFromLabels(obs), obs, world)

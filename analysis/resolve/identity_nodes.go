@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"sort"
 	"strconv"
 	"strings"
@@ -185,7 +186,7 @@ func (id *identity) hostsOfTasks(parsed map[string]filename.Name, world int) {
 	switch {
 	case id.taskIsOne || world > 1 && most == world-1:
 		for t, host := range id.taskNode {
-			id.tie(t, host, "srun exit line")
+			id.tie(t, host)
 		}
 	case files >= 0 && most >= 0 && most <= files && distinct(id.taskNode):
 		id.taskIsNode = world > files+1
@@ -326,33 +327,24 @@ func (id *identity) runsOn(task int, host string) {
 	id.taskNode[task] = host
 }
 
-func (id *identity) tie(rank int, node, basis string) {
-	if old, ok := id.rankNode[rank]; ok {
-		if old != node {
-			id.rankNode[rank] = "" // contradicted: unknown from here on
-			id.rankBasis[rank] = "contradictory"
-		}
-		return
+// tie puts a rank on a node, or on none where something else put it on another.
+func (id *identity) tie(rank int, node string) {
+	if old, ok := id.rankNode[rank]; ok && old != node {
+		node = ""
 	}
 	id.rankNode[rank] = node
-	id.rankBasis[rank] = basis
 }
 
 // nodesOfRanks ties ranks to the nodes of the files they write in.
 func (id *identity) nodesOfRanks(obs *worker.Observations) {
 	type hit struct {
 		rank, local int
-		node, basis string
+		node        string
 	}
 	var hits []hit
 	see := func(rank int, at worker.At) {
 		_, local := id.labels(at.Who())
-		h := hit{rank: rank, local: local, node: id.hostOf(at), basis: id.nodeBasis[at.File]}
-		if h.node == "" {
-			h.node, h.basis = id.onTask(at), "srun label"
-		} else if h.basis == "" {
-			h.basis = "line prefix"
-		}
+		h := hit{rank: rank, local: local, node: cmp.Or(id.hostOf(at), id.onTask(at))}
 		hits = append(hits, h)
 	}
 	for _, t := range obs.Tails {
@@ -369,7 +361,7 @@ func (id *identity) nodesOfRanks(obs *worker.Observations) {
 	sort.SliceStable(hits, func(i, j int) bool { return hits[i].rank < hits[j].rank })
 	for _, h := range hits {
 		if _, known := id.rankNode[h.rank]; h.node != "" && !known {
-			id.tie(h.rank, h.node, h.basis)
+			id.tie(h.rank, h.node)
 		}
 		if _, known := id.rankLocal[h.rank]; h.local >= 0 && !known {
 			id.rankLocal[h.rank] = h.local

@@ -440,7 +440,7 @@ func (g *gpus) failure(c *candidate) *Failure {
 	if id != NoRank {
 		fl.Rank, fl.Proc = id, g.f.rank(id, basis)
 		if fl.Proc.Node == "" {
-			fl.Proc.Node, fl.Proc.NodeBasis = e.Node, e.NodeBasis
+			fl.Proc.Node = e.Node
 		}
 	}
 	return fl

@@ -26,9 +26,9 @@ func (g *grouper) members() {
 		}
 		switch {
 		case len(gr.listed) > 0:
-			gr.Members, gr.Size, gr.SizeBy, gr.Basis = gr.listed, len(gr.listed), "flight recorder", "recorder"
+			gr.Members, gr.Size, gr.Basis = gr.listed, len(gr.listed), "recorder"
 		case gr.Default && g.job.WorldSize > 0:
-			gr.Size, gr.SizeBy = g.job.WorldSize, "world size"
+			gr.Size = g.job.WorldSize
 			gr.Members = gr.Members[:0]
 			for i := 0; i < g.job.WorldSize; i++ {
 				gr.Members = append(gr.Members, i)
@@ -80,7 +80,7 @@ func (g *grouper) inOrder(gr *Group) {
 		for id := range world {
 			gr.Members = insert(gr.Members, id)
 		}
-		gr.Size, gr.SizeBy, gr.Basis = world, "a rank number that only a group of all ranks can have", "topology"
+		gr.Size, gr.Basis = world, "topology"
 	}
 }
 
@@ -102,7 +102,7 @@ func (g *grouper) fromTopology(gr *Group) bool {
 	}
 	for _, t := range g.topologies(want) {
 		if ranks := g.fitting(gr, t); ranks != nil {
-			gr.Members, gr.Size, gr.SizeBy, gr.Basis = sorted(ranks), len(ranks), "config line", "config-line"
+			gr.Members, gr.Size, gr.Basis = sorted(ranks), len(ranks), "config-line"
 			return true
 		}
 	}
@@ -110,7 +110,7 @@ func (g *grouper) fromTopology(gr *Group) bool {
 		g.bySizes[want] = listed(megatronGroups(want, g.job))
 	}
 	if ranks := g.fitting(gr, g.bySizes[want]); ranks != nil {
-		gr.Members, gr.Size, gr.SizeBy, gr.Basis = sorted(ranks), len(ranks), "parallel sizes", "topology"
+		gr.Members, gr.Size, gr.Basis = sorted(ranks), len(ranks), "topology"
 		return true
 	}
 	return false
@@ -282,7 +282,7 @@ func (g *grouper) sizeFromNumel(gr *Group) {
 	for _, p := range gr.Pending {
 		n := p.Work.Shares()
 		if n >= len(gr.Members) && n > 1 && (g.job.WorldSize == 0 || n <= g.job.WorldSize) {
-			gr.Size, gr.SizeBy = n, "input and output sizes of "+p.Work.Op
+			gr.Size = n
 			return
 		}
 	}

@@ -201,7 +201,7 @@ func (fl *Failure) belongs(f *Facts, n *Naming, accused bool) {
 	case len(n.Ranks) == 1 && (accused || fl.Rank == NoRank || fl.Rank == n.Ranks[0]):
 		r := f.rank(n.Ranks[0], "its own error")
 		if r.Node == "" && node != "" {
-			r.Node, r.NodeBasis = node, "its own error"
+			r.Node = node
 		}
 		if accused && fl.Rank != r.ID {
 			fl.Node = "" // of who writes

@@ -28,11 +28,7 @@ type Record struct {
 
 // Recorded is what a rank's flight recorder says of all its groups together.
 type Recorded struct {
-	File string
-	// Idle: every work of every group is complete.
-	Idle bool
-	// Frame is where in the program the rank called the first work that it has not completed, "" unknown.
-	Frame string
+	Idle bool // every work of every group is complete
 }
 
 // Nothing says that a dump is at hand, and that nothing was in flight by it.
@@ -143,15 +139,9 @@ func (g *grouper) recorded(dumps map[int]RankDump) {
 		}
 		r := g.rank(id, recorderBasis)
 		d := dumps[id]
-		r.Recorded = &Recorded{File: d.File, Idle: len(d.Dump.Open)+d.Dump.OpenMore == 0}
+		r.Recorded = &Recorded{Idle: len(d.Dump.Open)+d.Dump.OpenMore == 0}
 		for _, s := range d.Dump.Status {
 			r.Recorded.Idle = r.Recorded.Idle && (s.Enqueued == s.Completed || s.Enqueued == recorder.None)
-		}
-		for i := range d.Dump.Open {
-			if fr := d.Dump.Open[i].Frames; len(fr) > 0 {
-				r.Recorded.Frame = fmt.Sprintf("%s:%d %s", fr[0].File, fr[0].Line, fr[0].Name)
-				break
-			}
 		}
 	}
 	for i := range joined.Groups {

@@ -139,7 +139,7 @@ func TestNodesAreProvenByLinesNotByArithmetic(t *testing.T) {
 	f := logs{"a.log": text("0") + text("1") + text("2") + text("3") + "SLURM_GPUS_ON_NODE=2\n"}.resolve(t, 4, "node1", "node2")
 	for _, r := range f.Ranks {
 		if r.Node != "" {
-			t.Errorf("rank %d is put on %s by %s", r.ID, r.Node, r.NodeBasis)
+			t.Errorf("rank %d is put on %s", r.ID, r.Node)
 		}
 	}
 	f = logs{"a.log": text("0") + "node1:100:200 [0] NCCL INFO comm 0x5507fb1875fc rank 0 nranks 4 cudaDev 0 nvmlDev 0 busId 1b000 commId 0x382749cca2bb6ad8 - Init COMPLETE\n"}.resolve(t, 4)

@@ -35,7 +35,6 @@ func (s *sight) rank(id int, basis string) *Rank {
 			r.Local = l
 		}
 		r.Node = s.ident.rankNode[id]
-		r.NodeBasis = s.ident.rankBasis[id]
 		s.byRank[id] = r
 	}
 	return r
@@ -125,7 +124,7 @@ func (s *sight) writers(obs *worker.Observations) {
 		if id, ok := s.ident.fileRank[t.File]; ok && t.Lines > 0 {
 			r := s.rank(id, "file name")
 			r.Lines += t.Lines
-			r.seen(t.First, t.Last, "")
+			r.seen(t.First, t.Last)
 			r.addFile(t.File)
 			continue
 		}
@@ -138,7 +137,7 @@ func (s *sight) writers(obs *worker.Observations) {
 			}
 			r := s.rank(id, basis)
 			r.Lines += w.Lines
-			r.seen(first, w.At(t.File, w.Last), w.LastText)
+			r.seen(first, w.At(t.File, w.Last))
 			r.addFile(t.File)
 			if w.Who.Pid > 0 {
 				r.Pids[w.Who.Pid] = true
@@ -156,10 +155,10 @@ func (s *sight) introduced(obs *worker.Observations) {
 		}
 		r := s.rank(x.Global, "identity line")
 		r.Lines++
-		r.seen(x.At, x.At, "")
+		r.seen(x.At, x.At)
 		r.addFile(x.File)
 		if r.Node == "" {
-			r.Node, r.NodeBasis = s.ident.nodeOf(x.At), s.ident.nodeBasis[x.File]
+			r.Node = s.ident.nodeOf(x.At)
 		}
 	}
 }
@@ -171,7 +170,7 @@ func (s *sight) spoken(n *NCCL) {
 			r := s.rank(id, ncclBasis)
 			r.Pids[m.Proc.Pid] = true
 			if r.Node == "" {
-				r.Node, r.NodeBasis = ShortHost(m.Proc.Host), "NCCL's line prefix"
+				r.Node = ShortHost(m.Proc.Host)
 			}
 		}
 	}

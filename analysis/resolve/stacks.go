@@ -22,16 +22,14 @@ type StackFile struct {
 // Stood is where a process stood when somebody looked: by its last dump, if there are several.
 type Stood struct {
 	*stacks.Stack
-	File  string
-	Rank  int    // NoRank where nothing proves it
-	Basis string // what does
-	Node  string
+	File string
+	Rank int // NoRank where nothing proves it
+	Node string
 	// Dumps is how many there are of it. Moved is true where two of them differ.
 	Dumps int
 	Moved bool
-	// Kernel is where it stood in the kernel, State what a list of processes says of it; nil where nobody looked.
+	// Kernel is where it stood in the kernel; nil where nobody looked.
 	Kernel *KernelStack
-	State  *ListedState
 	// Stale is true where steps are reported below it in its own file: it tells of an earlier time.
 	Stale bool
 }
@@ -127,7 +125,7 @@ func stoodOf(f *Facts, files []StackFile, warn *notes) ([]*Stood, []*ListedState
 	all = once(all)
 	options(all)
 	claims(all, warn)
-	return overlay(latest(all), kernel, listed), listed
+	return overlay(latest(all), kernel), listed
 }
 
 // stackJoin ties stacks to ranks and nodes.
@@ -222,9 +220,9 @@ func isWord(text, word string) bool {
 }
 
 func (j *stackJoin) rank(s *Stood, alone bool) {
-	set := func(rank int, basis string) {
+	set := func(rank int) {
 		if world := j.f.Job.WorldSize; rank >= 0 && (world == 0 || rank < world) {
-			s.Rank, s.Basis = rank, basis
+			s.Rank = rank
 			if r := j.f.Rank(rank); s.Node == "" && r != nil {
 				s.Node = r.Node
 			}
@@ -234,16 +232,16 @@ func (j *stackJoin) rank(s *Stood, alone bool) {
 		return // of a rank, but not it
 	}
 	if s.Stack.Rank != line.Unknown {
-		set(s.Stack.Rank, "header above the stack")
+		set(s.Stack.Rank)
 		return
 	}
 	at := Spot(s.File, s.At)
 	if r, basis, ok := j.f.ident.rankOf(at); ok && (basis != "file name" || alone) {
-		set(r, basis)
+		set(r)
 		return
 	}
 	if n, ok := j.parsed[s.File]; ok && n.Rank >= 0 && alone {
-		set(n.Rank, "file name")
+		set(n.Rank)
 		return
 	}
 	if s.PID > 0 {
@@ -252,17 +250,13 @@ func (j *stackJoin) rank(s *Stood, alone bool) {
 			key.file = "host:" + s.Node
 		}
 		if r, ok := j.pids[key]; ok && r >= 0 {
-			set(r, "pid")
-			return
-		}
-		if r, ok := j.pids[fileInt{"", s.PID}]; ok && r >= 0 && s.Node == "" {
-			set(r, "pid")
+			set(r)
 			return
 		}
 	}
 	if s.Local != line.Unknown && s.Node != "" {
 		if r, ok := j.local[fileInt{s.Node, s.Local}]; ok && r >= 0 {
-			set(r, "local rank on its node")
+			set(r)
 		}
 	}
 }
@@ -287,7 +281,7 @@ func options(all []*Stood) {
 	}
 	for _, s := range all {
 		if s.Kind == stacks.Trainer {
-			s.Rank, s.Basis = s.Option, "--rank in its command"
+			s.Rank = s.Option
 		}
 	}
 }
@@ -307,7 +301,7 @@ func claims(all []*Stood, warn *notes) {
 	}
 	for _, s := range all {
 		if twice[s.Rank] && s.Rank != NoRank {
-			s.Rank, s.Basis = NoRank, ""
+			s.Rank = NoRank
 		}
 	}
 	if len(twice) > 0 {
@@ -390,9 +384,9 @@ func latest(all []*Stood) []*Stood {
 	return out
 }
 
-// overlay adds what the kernel and lists of processes say of the same processes. A process of which nothing else is known stands by
+// overlay adds what the kernel says of the same processes. A process of which nothing else is known stands by
 // itself.
-func overlay(stood, kernel []*Stood, listed []*ListedState) []*Stood {
+func overlay(stood, kernel []*Stood) []*Stood {
 	type key struct {
 		node string
 		pid  int
@@ -422,11 +416,6 @@ func overlay(stood, kernel []*Stood, listed []*ListedState) []*Stood {
 			continue
 		}
 		stood = append(stood, k)
-	}
-	for _, l := range listed {
-		if s := find(l.Node, l.PID); s != nil {
-			s.State = l
-		}
 	}
 	return stood
 }

@@ -17,12 +17,11 @@ type NumberFile struct {
 
 // Tabled is what the tables say, with ranks beside each other where they are stated.
 type Tabled struct {
-	Files    []string
-	Ranks    int // whose numbers are there
-	Unranked int // files that state no rank
-	Points   []numbers.Point
-	Origin   *numbers.Origin // nil: not one rank alone
-	Splits   []numbers.Split
+	Files  []string
+	Ranks  int // whose numbers are there
+	Points []numbers.Point
+	Origin *numbers.Origin // nil: not one rank alone
+	Splits []numbers.Split
 	// Groups are the ranks that a way of dividing the job puts together, by axis; Placed says that columns of the tables state them.
 	Groups [numbers.Axes][][]int
 	Placed bool
@@ -63,9 +62,6 @@ func tabledOf(all []NumberFile, j *JobFacts, run which, warn *notes) *Tabled {
 	for _, x := range slices.SortedFunc(slices.Values(all), func(a, b NumberFile) int { return cmp.Compare(a.File, b.File) }) {
 		m.Files = append(m.Files, x.File)
 		id, named := trace.RankOf(x.File)
-		if !x.Table.Ranked && !named {
-			m.Unranked++
-		}
 		for _, r := range x.Table.Rows {
 			if !x.Table.Ranked && named {
 				r.Rank = id

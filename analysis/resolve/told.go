@@ -49,7 +49,7 @@ func (s *sight) watched(at worker.At, g worker.GroupRef) *Rank {
 		return nil
 	}
 	r := s.rank(id, basis)
-	r.seen(at, at, "")
+	r.seen(at, at)
 	return r
 }
 
