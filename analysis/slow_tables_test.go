@@ -106,3 +106,30 @@ func TestAnEarlierRunShowsThatNCCLUsesAnotherNetwork(t *testing.T) {
 		t.Errorf("%s: %s", v.Mechanism, v.Summary)
 	}
 }
+
+func TestWhatSetsInWithASlowdownSaysWhy(t *testing.T) {
+	const line = "[rank0]:W0203 %s 18840 torch/_dynamo/convert_frame.py:1016] [2/8] torch._dynamo hit config.recompile_limit (8)\n"
+	at := func(clock string) string { return paceLog(1, 2) + strings.Replace(line, "%s", clock, 1) }
+	v := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": at("14:10:05.1")}, "")}).Verdict
+	if v.Mechanism != "slow-compute" || !strings.Contains(v.Summary, "torch.compile gave up") {
+		t.Errorf("%s: %s", v.Mechanism, v.Summary)
+	}
+	if v := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": at("14:02:05.1")}, "")}).Verdict; v.Mechanism != "throughput-regression" {
+		t.Errorf("what came long before is blamed: %s: %s", v.Mechanism, v.Summary)
+	}
+}
+
+func TestUnevenExpertsAreNoNodesFault(t *testing.T) {
+	var b strings.Builder
+	for m := range 20 {
+		hot, rest := 1.02, 0.99
+		if m >= 10 {
+			hot, rest = 3.3, 0.66
+		}
+		fmt.Fprintf(&b, "2026-02-03 14:%02d:30 iter %d tokens per rank: ep0=%.2f ep1=%.2f ep2=%.2f ep3=%.2f\n", m, 60*m, rest, rest, hot+0.01*float64(m%3), rest)
+	}
+	v := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": paceLog(1, 2), "moe-load.log": b.String()}, "")}).Verdict
+	if v.Mechanism != "throughput-regression" || !strings.Contains(v.Summary, "experts share the work unevenly") || !strings.Contains(v.Summary, "ep2") || len(v.Root.Nodes) > 0 {
+		t.Errorf("%s on %v: %s", v.Mechanism, v.Root.Nodes, v.Summary)
+	}
+}

@@ -92,6 +92,8 @@ const (
 	UnlikeSizes
 	// OfWatchdog: the writer's watchdog speaks of itself, or of what it watches.
 	OfWatchdog
+	// SlowsSteps: what it reports makes steps longer, and ends nothing.
+	SlowsSteps
 )
 
 // Blame is whom a line accuses.

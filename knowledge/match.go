@@ -35,6 +35,7 @@ var families = [][]Signature{
 	numericSignatures,
 	collectiveSignatures,
 	teardownSignatures,
+	slowSignatures,
 	endedSignatures,
 	noiseSignatures,
 }

@@ -24,7 +24,8 @@ var words = map[Class][]string{
 	Save:          {"ckpt", "checkpoint", "save"},
 	Communication: {"allreduce", "reduce", "gather", "allgather", "alltoall", "comm", "nccl", "ecn", "cnp", "pause", "pfc", "fcs", "crc", "symbol", "retrans", "retry", "retries", "xmit", "rcv", "rx", "tx", "discard", "discards", "drop", "drops", "dropped", "port", "roce", "rdma", "bw", "busbw", "link", "ber", "align", "seq", "icrc", "nack", "replay"},
 	Host:          {"swap", "swpd", "si", "so", "swpin", "swpout", "pswpin", "pswpout", "steal", "st", "majflt", "pgmajfault", "iowait", "wa", "free", "avail", "available", "gc", "runq", "ldavg", "blocked", "rss"},
-	Compute:       {"clock", "clocks", "pclk", "gclk", "sclk", "throttle", "thermal", "slowdown", "cap", "limit", "pviol", "tviol", "gtemp", "mtemp", "temp", "temperature", "fwd", "bwd", "forward", "backward", "compute", "kernel", "gemm", "expert", "experts"},
+	Experts:       {"moe", "expert", "experts", "router", "routing", "aux", "balancing"},
+	Compute:       {"clock", "clocks", "pclk", "gclk", "sclk", "throttle", "thermal", "slowdown", "cap", "limit", "pviol", "tviol", "gtemp", "mtemp", "temp", "temperature", "fwd", "bwd", "forward", "backward", "compute", "kernel", "gemm"},
 }
 
 // waits and effects are words of quantities that tell nothing of who is at fault.
@@ -34,7 +35,7 @@ var (
 )
 
 // order is that of the classes: the first of which a name has a word counts.
-var order = []Class{Data, Save, Communication, Host, Compute}
+var order = []Class{Experts, Data, Save, Communication, Host, Compute}
 
 // Measure says what the quantity of a table is about, and what its change tells.
 func Measure(name string) (Class, Role) {

@@ -19,6 +19,7 @@ const (
 	Optimizer     Class = "the optimizer"
 	Save          Class = "saving checkpoints"
 	Host          Class = "work outside all timed phases"
+	Experts       Class = "the share of work of experts" // of a mixture
 )
 
 // leaves are phases that hold no other. Sources: Megatron-LM megatron/training/training.py, core/pipeline_parallel/schedules.py and

@@ -105,6 +105,8 @@ func (x *shift) slug() knowledge.Slug {
 		return knowledge.SlowCommunication
 	case x.class == slow.Save:
 		return knowledge.SlowCheckpoint
+	case x.class == slow.Experts:
+		return knowledge.ThroughputRegression // no part of the cluster is at fault
 	case !x.all:
 		return knowledge.SlowRank
 	case x.class == slow.Host:
@@ -143,8 +145,23 @@ func movedTo(slug knowledge.Slug) func(*Scene) *Proposal {
 			p.Base = 0.8
 		}
 		x.support(p)
+		if x.class == slow.Experts {
+			p.uneven(x)
+			return p
+		}
 		x.place(f, p)
 		return p
+	}
+}
+
+// uneven says what it means where the shares of experts changed: the model does it, and no machine.
+func (p *Proposal) uneven(x *shift) {
+	p.Summary = "the experts share the work unevenly: " + p.Summary
+	p.Why += "; ranks that hold a popular expert compute longer, and all wait for them in the all-to-all: that is no fault of a node"
+	p.Moot = append(p.Moot, allAdvice(p.Mechanism)...)
+	p.Now = []knowledge.Advice{{Text: "Check the router: the weight of the balancing loss, the capacity factor, and what changed in data or learning rate at that step."}}
+	if !x.all {
+		p.Named = x.who()
 	}
 }
 

@@ -21,10 +21,10 @@ func performance() []Mechanism {
 	return []Mechanism{
 		{Slug: knowledge.SlowRank, Class: Degraded, Propose: first(slowRank, lateRank, movedTo(knowledge.SlowRank), tracedSlow, unplacedSlowRank, rankFellOff), Explains: append([]knowledge.Slug{knowledge.ThroughputRegression}, ended...), Needs: []incident.Need{needClocks}},
 		{Slug: knowledge.SlowCommunication, Class: Degraded, Propose: first(movedTo(knowledge.SlowCommunication), slowCommunication, transportFellOff)},
-		{Slug: knowledge.SlowCompute, Class: Degraded, Propose: first(slowCompute, movedTo(knowledge.SlowCompute), computeFellOff), Needs: []incident.Need{needClocks}},
+		{Slug: knowledge.SlowCompute, Class: Degraded, Propose: first(signed(knowledge.SlowCompute), slowCompute, movedTo(knowledge.SlowCompute), computeFellOff), Needs: []incident.Need{needClocks}},
 		{Slug: knowledge.SlowHost, Class: Degraded, Propose: first(slowHost, movedTo(knowledge.SlowHost)), Needs: []incident.Need{needNeighbours}},
 		{Slug: knowledge.SlowCheckpoint, Class: Degraded, Propose: slowCheckpoint, Needs: []incident.Need{needStore}},
-		{Slug: knowledge.ThroughputRegression, Class: Degraded, Propose: first(regression, regressionFellOff), Explains: ended, Needs: []incident.Need{needClocks, needPerRank, needNeighbours}},
+		{Slug: knowledge.ThroughputRegression, Class: Degraded, Propose: first(movedTo(knowledge.ThroughputRegression), regression, regressionFellOff), Explains: ended, Needs: []incident.Need{needClocks, needPerRank, needNeighbours}},
 		{Slug: knowledge.LossPlateau, Class: Degraded, Propose: plateau, Explains: ended, Needs: []incident.Need{needSchedule}},
 	}
 }
