@@ -307,6 +307,11 @@ func opinion(ctx context.Context, in Input, obs *worker.Observations, handed res
 		}
 	}
 	facts.LastWords = in.lastWords(ctx, facts)
+	around, err := said(ctx, in.Opener, files, in.kept, figures.Around(facts))
+	if err != nil {
+		return nil, err
+	}
+	figures.Dismiss(facts, around)
 	if err := compared(ctx, in, facts, files); err != nil {
 		return nil, err
 	}

@@ -133,3 +133,44 @@ func TestUnevenExpertsAreNoNodesFault(t *testing.T) {
 		t.Errorf("%s on %v: %s", v.Mechanism, v.Root.Nodes, v.Summary)
 	}
 }
+
+func TestALongerStepThatDoesMoreIsNoSlowdown(t *testing.T) {
+	log := func(rate string) string {
+		lines := strings.SplitAfter(paceLog(1, 2), "\n")
+		for i := range lines {
+			r := "8030"
+			if i >= 60 {
+				r = rate
+			}
+			lines[i] = strings.Replace(lines[i], " | learning rate", " | tokens/s/gpu: "+r+" | learning rate", 1)
+		}
+		return strings.Join(lines, "")
+	}
+	if v := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": log("7900")}, "")}).Verdict; v.Mechanism == "throughput-regression" {
+		t.Errorf("as many tokens a second are called slow: %s", v.Summary)
+	}
+	if v := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": log("4015")}, "")}).Verdict; v.Mechanism != "throughput-regression" {
+		t.Errorf("half the tokens a second: %s: %s", v.Mechanism, v.Summary)
+	}
+}
+
+func TestWhatWasSetOtherwiseIsTold(t *testing.T) {
+	head := func(method string) string {
+		return "[2026-02-03 13:59:00] partitioning the stages with method " + method + "\n"
+	}
+	in := Input{Sources: written(t, map[string]string{"run.log": head("uniform") + paceLog(3, 3)}, ""), History: written(t, map[string]string{"run.log": head("balanced") + paceLog(1, 1)}, "earlier/")}
+	if v := diagnosed(t, in).Verdict; v.Mechanism != "throughput-regression" || !strings.Contains(v.Summary, "`method uniform` where the earlier run printed `method balanced`") {
+		t.Errorf("%s: %s", v.Mechanism, v.Summary)
+	}
+}
+
+func TestOneNodeThatStartsOtherwiseIsNamed(t *testing.T) {
+	nccl := func(node, state string) string {
+		return fmt.Sprintf("%s:44:44 [0] NCCL INFO Bootstrap : Using eth0:10.7.0.11<0>\n%s:44:53 [0] NCCL INFO NET/IB : GPU Direct RDMA %s for HCA 0 'mlx5_0'\n%s:44:53 [0] NCCL INFO Using network IB\n", node, node, state, node)
+	}
+	in := Input{Sources: written(t, map[string]string{"run.log": paceLog(3, 3), "nccl-n1.log": nccl("n1", "Enabled"), "nccl-n2.log": nccl("n2", "Disabled"), "nccl-n3.log": nccl("n3", "Enabled")}, ""),
+		History: written(t, map[string]string{"run.log": paceLog(1, 1), "nccl-n2.log": nccl("n2", "Enabled")}, "earlier/")}
+	if v := diagnosed(t, in).Verdict; v.Mechanism != "slow-rank" || !slices.Equal(v.Root.Nodes, []string{"n2"}) {
+		t.Errorf("%s on %v: %s", v.Mechanism, v.Root.Nodes, v.Summary)
+	}
+}

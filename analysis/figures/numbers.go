@@ -32,7 +32,7 @@ const figure = `([\d][\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?)`
 // scripts of all kinds print.
 var rates = []rate{
 	{"samples/s", pattern.New(`\bCurrSamplesPerSec=` + figure)}, // DeepSpeed prints a mean over all steps in front of it
-	{"tokens/s", pattern.New(`(?i)(?:\btps|tokens?[ _/]?(?:per|/)[ _]?sec(?:ond)?(?:[ _/]?(?:per|/)[ _]?(?:gpu|device))?|tokens?/s(?:/(?:gpu|device))?|tok/s|tgs)['"]?(?: ?\([^)]{1,24}\))?['"]?\s*[:=]\s*'?` + figure)},
+	{"tokens/s", pattern.New(`(?i)(?:\btps|tokens?[ _/]?(?:per|/)[ _]?sec(?:ond)?(?:[ _/]?(?:per|/)[ _]?(?:gpu|device))?|tokens?/s(?:/(?:gpu|device))?|tok/s(?:/(?:gpu|device))?|tgs)['"]?(?: ?\([^)]{1,24}\))?['"]?\s*[:=]\s*'?` + figure)},
 	{"tokens/s", pattern.New(`(?i)` + figure + ` ?(?:tok(?:en)?s?/s(?:ec)?|tokens? per second)\b`)},
 	{"TFLOP/s per GPU", pattern.New(`(?i)(?:throughput per GPU|tflops?(?:/s)?(?:/(?:gpu|device))?|model_tflops)['"]?(?: ?\([^)]{1,24}\))?\s*[:=]\s*'?` + figure)},
 	{"% MFU", pattern.New(`(?i)\bmfu['"]?(?: ?\([^)]{1,12}\))?\s*[:= ]\s*'?` + figure + ` ?%`)},

@@ -131,6 +131,12 @@ func nameLoops(courses []*Course, world int) {
 	}
 }
 
+// Dismiss takes a slowdown back: the steps take longer because they do more.
+func (c *Course) Dismiss() {
+	c.Slowdown()
+	c.slows = false
+}
+
 func lossOf(text string) Loss {
 	if text == "" {
 		return Loss{}

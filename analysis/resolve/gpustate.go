@@ -31,7 +31,7 @@ func (s *GPUState) At(p gpustate.Place) worker.At {
 
 // tools are words in names of files that say what made them; what is left of such a name may be a host.
 var (
-	tools    = pattern.New(`^(?:(.+?)[._-])?(?:dmesg|nvidia[-_]?smi|nvsmi|kern(?:el)?|journal(?:ctl)?|syslog|messages|dcgmi?|iostat|vmstat|mpstat|pidstat|sar|dmon|ethtool|gpu[-_](?:state|util)|rocm[-_]?smi)(?:[._-](?:q|L|t|T|diag|health|kernel|log|before|after))*(?:[._-](.+))?$`)
+	tools    = pattern.New(`^(?:(.+?)[._-])?(?:dmesg|nvidia[-_]?smi|nvsmi|smi|kern(?:el)?|journal(?:ctl)?|syslog|messages|dcgmi?|iostat|vmstat|mpstat|pidstat|sar|dmon|ethtool|gpu[-_](?:state|util)|rocm[-_]?smi)(?:[._-](?:q|L|t|T|diag|health|kernel|log|before|after))*(?:[._-](.+))?$`)
 	hostLike = pattern.New(`^[a-z][a-z0-9-]*\d[a-z0-9-]*$`)
 	endings  = []string{".gz", ".zst", ".xz", ".bz2", ".log", ".txt", ".out", ".csv", ".tsv", ".json", ".jsonl"}
 )
@@ -52,7 +52,7 @@ func (g *gpus) nodeOf(file, origin string) (node, basis string) {
 	if best != "" {
 		return best, "file name"
 	}
-	if h := besideTool(name); h != "" {
+	if h := besideTool(file); h != "" {
 		return h, "file name"
 	}
 	if dir := ShortHost(path.Base(path.Dir(file))); g.nodes[dir] {
@@ -82,6 +82,11 @@ func besideTool(name string) string {
 			if h := ShortHost(part); hostLike.MatchString(h) {
 				return h
 			}
+		}
+	}
+	for _, dir := range strings.Split(path.Dir(name), "/") { // "nvidia-smi-q/n07.txt"
+		if h := ShortHost(stem(name)); tools.MatchString(strings.ToLower(dir)) && hostLike.MatchString(h) && !ranked.MatchString(h) {
+			return h
 		}
 	}
 	return ""

@@ -15,6 +15,37 @@ import (
 type Preceding struct {
 	*Facts
 	Was, Is []incident.Figure
+	// Otherwise are lines before the first step that say something else than the earlier run's.
+	Otherwise []Otherwise
+}
+
+// Otherwise is what this run prints before its first step where the earlier run printed something else.
+type Otherwise struct {
+	Is, Was     string
+	IsAt, WasAt worker.At
+	Files       []string // of this run that hold it
+}
+
+// OnlyNode is the node that alone prints it, where other nodes print as much; "" where that is not so.
+func (f *Facts) OnlyNode(o *Otherwise) string {
+	if len(o.Files) != 1 || f.NCCL == nil {
+		return ""
+	}
+	node, others := "", 0
+	for _, l := range f.NCCL.Logs {
+		for _, p := range l.Procs {
+			switch {
+			case l.File == o.Files[0]:
+				node = ShortHost(p.Host)
+			case ShortHost(p.Host) != node:
+				others++
+			}
+		}
+	}
+	if others == 0 {
+		return ""
+	}
+	return node
 }
 
 // Falloff is by how much this run is slower than the earlier one from its first step on.

@@ -94,10 +94,13 @@ func (r *reader) line(l lines.Line) {
 	if text == "" || l.Cut {
 		return
 	}
-	if r.object(l, text) || r.row(l, text) || r.pairs(l, text) || r.heads(text) {
+	if r.object(l, text) || r.row(l, text) || r.pairs(l, text) {
 		return
 	}
-	r.between(text)
+	r.host(text)
+	if !r.heads(text) {
+		r.between(text)
+	}
 }
 
 // row takes a line for a row below the headings that stand above it.
@@ -159,13 +162,15 @@ func fitting(names []string, n int, free bool) []string {
 func (r *reader) heads(text string) bool {
 	sep := separator(text)
 	bare := strings.TrimSpace(strings.TrimPrefix(text, "#"))
+	least := 2
 	if sep == blanks {
-		if st, rest, ok := peel(bare); ok {
-			r.above, bare = st, rest
+		least = 3
+		if st, rest, ok := peel(bare); ok { // sar has the time in front of its headings
+			r.above, bare, least = st, rest, 1
 		}
 	}
 	names := cells(bare, sep)
-	if len(names) < 2 || len(names) > maxNames || sep == blanks && len(names) < 3 {
+	if len(names) < least || len(names) > maxNames {
 		return false
 	}
 	for _, n := range names {
@@ -278,6 +283,10 @@ func (r *reader) between(text string) {
 	} else if d, ok := day(text); ok && r.t.Date.Kind == line.NoStamp {
 		r.t.Date = d
 	}
+}
+
+// host takes the host that a line names which is no row.
+func (r *reader) host(text string) {
 	if r.t.Host != "" {
 		return
 	}

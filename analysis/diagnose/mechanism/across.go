@@ -157,5 +157,69 @@ func regressionFellOff(sc *Scene) *Proposal {
 	if list := f.Changed(); len(list) > 0 {
 		p.Why += "; set otherwise: " + few(list, 4)
 	}
+	p.otherwise(f)
+	return p
+}
+
+// otherwise tells what this run printed before its first step where the earlier one printed something else. That is where to look, and no proof.
+func (p *Proposal) otherwise(f *resolve.Facts) {
+	list := f.Preceding.Otherwise
+	for i := range list {
+		o := &list[i]
+		p.For = append(p.For, finding("before its first step this run printed something else than the earlier one", QuoteAt(o.IsAt, nil), QuoteAt(o.WasAt, nil)))
+		if i == 0 {
+			is, was := differing(o.Is, o.Was)
+			p.Summary += fmt.Sprintf("; at its start it printed `%s` where the earlier run printed `%s`", is, was)
+			p.Moot = append(p.Moot, allAdvice(knowledge.ThroughputRegression)...)
+			p.Now = append(p.Now, knowledge.Advice{Text: "Undo what was set otherwise, or rule it out: the lines that differ are quoted in the report."})
+		}
+	}
+}
+
+// differing cuts from two lines what they have in common in front, but for numbers; one word of it stays.
+func differing(is, was string) (string, string) {
+	const most = 80
+	x, y := strings.Fields(is), strings.Fields(was)
+	n := 0
+	for n < min(len(x), len(y)) && masked(x[n]) == masked(y[n]) {
+		n++
+	}
+	cut := func(words []string) string {
+		s := []rune(strings.Join(words[max(0, min(n, len(words))-1):], " "))
+		if len(s) > most {
+			s = append(s[:most], '…')
+		}
+		return strings.ReplaceAll(string(s), "`", "'")
+	}
+	return cut(x), cut(y)
+}
+
+// masked is a word without its numbers.
+func masked(word string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, word)
+}
+
+// nodeFellOff: what one node alone printed at its start is other than in the earlier run.
+func nodeFellOff(sc *Scene) *Proposal {
+	f := sc.Facts
+	p := fellOff(f, knowledge.SlowRank, 0.85)
+	if p == nil || len(f.Preceding.Otherwise) == 0 {
+		return nil
+	}
+	o := &f.Preceding.Otherwise[0]
+	node := f.OnlyNode(o)
+	if node == "" {
+		return nil
+	}
+	is, was := differing(o.Is, o.Was)
+	p.Nodes, p.Scope, p.Machine = []string{node}, "node", true
+	p.Summary = fmt.Sprintf("%s alone printed `%s` at its start, and `%s` in the earlier run: %s", node, is, was, p.Summary)
+	p.For = append(p.For, finding("what it printed in both runs", QuoteAt(o.IsAt, nil), QuoteAt(o.WasAt, nil)))
+	p.Now = []knowledge.Advice{{Text: "Find out what changed on {root} since the earlier run (a reboot, a driver, a kernel module), or exclude it.", Command: "ssh {root} 'uptime; lsmod | head -40; dmesg -T | tail -40'"}}
 	return p
 }

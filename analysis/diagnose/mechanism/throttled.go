@@ -49,10 +49,13 @@ func oneSlowed(f *resolve.Facts) *slowedGPU {
 	for i := range all {
 		x := all[i].slowed(all)
 		switch {
-		case x != nil && found != nil:
-			return nil
-		case x != nil:
+		case x == nil:
+		case found == nil:
 			found = x
+		case x.node != found.node:
+			return nil
+		default: // several of one node
+			found.name, found.component, found.rank = "several GPUs on "+x.node, "", resolve.NoRank
 		}
 	}
 	return found
