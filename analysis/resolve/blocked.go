@@ -33,8 +33,13 @@ type blocking struct {
 
 // Blocked finds the change in what saves block, in any course. Only a change that lasts counts.
 func (f *Facts) Blocked() (b Blocked, ok bool) {
+	files := f.tellingOfSaves()
 	for _, c := range f.Courses {
-		for _, list := range [][]blocking{f.timedSaves(c), f.pausedSaves(c)} {
+		told := files[c.File]
+		if told == nil {
+			continue
+		}
+		for _, list := range [][]blocking{f.timedSaves(c, told), pausedSaves(c, told)} {
 			if b, ok = changed(list); ok {
 				return b, true
 			}
@@ -43,14 +48,47 @@ func (f *Facts) Blocked() (b Blocked, ok bool) {
 	return b, false
 }
 
-// timedSaves are saves that a timer measures.
-func (f *Facts) timedSaves(c *Course) (out []blocking) {
-	next := 0
-	for i := range f.Obs.Phases {
-		r := &f.Obs.Phases[i]
-		if r.File != c.File || len(r.Times) != 1 || slow.ClassOf(r.Times[0].Name) != slow.Save {
-			continue
+// savesTold is what one file tells of saves: many courses stand in it, and many saves.
+type savesTold struct {
+	timed              []int   // reports of phases with the time of a save alone
+	saves, evaluations []int64 // the offsets of lines, ascending
+}
+
+func (f *Facts) tellingOfSaves() map[string]*savesTold {
+	files := map[string]*savesTold{}
+	in := func(file string) *savesTold {
+		if files[file] == nil {
+			files[file] = &savesTold{}
 		}
+		return files[file]
+	}
+	for i := range f.Obs.Phases {
+		if r := &f.Obs.Phases[i]; len(r.Times) == 1 && slow.ClassOf(r.Times[0].Name) == slow.Save {
+			told := in(r.File)
+			told.timed = append(told.timed, i)
+		}
+	}
+	for i := range f.Saves {
+		told := in(f.Saves[i].File)
+		told.saves = append(told.saves, f.Saves[i].Off)
+	}
+	for i := range f.Progress {
+		if p := &f.Progress[i]; p.Phase == worker.Evaluation && files[p.File] != nil {
+			files[p.File].evaluations = append(files[p.File].evaluations, p.Off)
+		}
+	}
+	for _, told := range files {
+		slices.Sort(told.saves)
+		slices.Sort(told.evaluations)
+	}
+	return files
+}
+
+// timedSaves are saves that a timer measures.
+func (f *Facts) timedSaves(c *Course, told *savesTold) (out []blocking) {
+	next := 0
+	for _, i := range told.timed {
+		r := &f.Obs.Phases[i]
 		for next < len(c.Points)-1 && c.Points[next].At.Off < r.Off {
 			next++
 		}
@@ -64,17 +102,9 @@ func (f *Facts) timedSaves(c *Course) (out []blocking) {
 }
 
 // pausedSaves are pauses between two step lines in which a save is told of, and no evaluation.
-func (f *Facts) pausedSaves(c *Course) (out []blocking) {
-	var saves, evaluations []int64
-	for i := range f.Saves {
-		if f.Saves[i].File == c.File {
-			saves = append(saves, f.Saves[i].Off)
-		}
-	}
-	for i := range f.Progress {
-		if p := &f.Progress[i]; p.Phase == worker.Evaluation && p.File == c.File {
-			evaluations = append(evaluations, p.Off)
-		}
+func pausedSaves(c *Course, told *savesTold) (out []blocking) {
+	if len(told.saves) == 0 {
+		return nil
 	}
 	usual, _ := c.Rhythm()
 	if usual == 0 {
@@ -82,7 +112,7 @@ func (f *Facts) pausedSaves(c *Course) (out []blocking) {
 	}
 	for i := 1; i < len(c.Points); i++ {
 		a, b := &c.Points[i-1], &c.Points[i]
-		if b.Gap == 0 || !between(saves, a.At.Off, b.At.Off) || between(evaluations, a.At.Off, b.At.Off) {
+		if b.Gap == 0 || !anyOf(told.saves, a.At.Off, b.At.Off) || anyOf(told.evaluations, a.At.Off, b.At.Off) {
 			continue
 		}
 		if extra := b.Gap - usual*float64(max(b.Lines, 1)); extra > 0 {
@@ -90,6 +120,12 @@ func (f *Facts) pausedSaves(c *Course) (out []blocking) {
 		}
 	}
 	return out
+}
+
+// anyOf reports whether one of the offsets, which ascend, lies behind one place and not behind another.
+func anyOf(offsets []int64, after, upto int64) bool {
+	i, _ := slices.BinarySearch(offsets, after+1)
+	return i < len(offsets) && offsets[i] <= upto
 }
 
 // changed finds from which save on all block longer than any before.

@@ -350,7 +350,7 @@ func isHex(c byte) bool { return isDigit(c) || c >= 'a' && c <= 'f' }
 // strange reports whether no open block takes anything of a writer in the line with this number.
 func (r *reader) strange(who *line.Who, no int64) bool {
 	for i := range r.open {
-		b := &r.open[i]
+		b := r.open[i]
 		if b.last < no {
 			continue
 		}
@@ -367,7 +367,7 @@ func (r *reader) strange(who *line.Who, no int64) bool {
 
 // expire closes the blocks that asked for lines above this one only.
 func (r *reader) expire() {
-	if len(r.open) == 0 {
+	if !slices.ContainsFunc(r.open, func(b *openBlock) bool { return r.lineNo > b.last }) {
 		return
 	}
 	blocks := r.open

@@ -115,7 +115,7 @@ func (r *reader) follow(rec *record, n int, f follower) {
 		f(r, nil)
 		return
 	}
-	r.open = append(r.open, openBlock{who: rec.Who, from: r.lineNo, last: r.lineNo + int64(min(n, maxFollow)), f: f})
+	r.open = append(r.open, &openBlock{who: rec.Who, from: r.lineNo, last: r.lineNo + int64(min(n, maxFollow)), f: f})
 }
 
 // trace is follow for a block that takes nothing but what its own writer prints, and blank lines.

@@ -18,7 +18,7 @@ type reader struct {
 	table   *dispatch
 	sc      *Scanner
 	lineNo  int64 // of the physical line (the last one, if several were joined) being read
-	open    []openBlock
+	open    []*openBlock
 	knew    bool  // the last record was understood
 	longer  int64 // more lines that the block which just took one asks for
 	dropped int
@@ -635,6 +635,9 @@ func bareRank(m []byte) bool {
 
 // follows offers a record to the open blocks of its writer.
 func (r *reader) follows(rec *record) {
+	if !slices.ContainsFunc(r.open, func(b *openBlock) bool { return r.lineNo > b.last || compatible(&b.who, &rec.Who) }) {
+		return
+	}
 	blocks := r.open
 	r.open = nil // a follower may open another block
 	kept := blocks[:0]
@@ -643,7 +646,7 @@ func (r *reader) follows(rec *record) {
 			b.f(r, nil)
 			continue
 		}
-		if !compatible(b.who, rec.Who) {
+		if !compatible(&b.who, &rec.Who) {
 			kept = append(kept, b)
 			continue
 		}
@@ -660,7 +663,7 @@ func (r *reader) follows(rec *record) {
 }
 
 // compatible reports whether the same process may have written both: what both prefixes state is equal.
-func compatible(a, b line.Who) bool {
+func compatible(a, b *line.Who) bool {
 	eq := func(x, y int) bool { return x == line.Unknown || y == line.Unknown || x == y }
 	return eq(a.Global, b.Global) && eq(a.Local, b.Local) && eq(a.Task, b.Task) && eq(a.Pid, b.Pid) &&
 		eq(a.MPIRank, b.MPIRank) && eq(a.RayRank, b.RayRank) && eq(a.CudaDev, b.CudaDev) &&

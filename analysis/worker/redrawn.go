@@ -86,7 +86,7 @@ func (r *reader) drawn(p *phys) {
 // apart reports whether no open block takes anything of the writer of the record that was just read.
 func (r *reader) apart() bool {
 	for i := range r.open {
-		b := &r.open[i]
+		b := r.open[i]
 		who := r.rec.Who
 		if b.who.Host == "" {
 			who.Host = "" // see trace.message

@@ -136,7 +136,7 @@ func (r *reader) mayRepeat(l *scan.Line) bool {
 	case !r.decided, l.Off < routineFrom, l.Last, l.Passed, l.Long, l.Final, len(l.Hits) == 0, len(l.Text) > mostOutline, r.section > 0, r.sc.thorough:
 		return false
 	}
-	return r.alone() && !slices.ContainsFunc(r.open, func(b openBlock) bool { return b.last >= l.No })
+	return r.alone() && !slices.ContainsFunc(r.open, func(b *openBlock) bool { return b.last >= l.No })
 }
 
 // thinned reports whether the scanner itself passes over some of the lines with these literals where they are many.

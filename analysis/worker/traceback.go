@@ -193,7 +193,7 @@ func (t *trace) message(rec *record) (b []byte, same bool) {
 		}
 		switch {
 		case ok && t.labelled:
-			return ungrouped(rest), compatible(who, t.who)
+			return ungrouped(rest), compatible(&who, &t.who)
 		case t.labelled:
 			return b, false // of another container
 		case !ok && labelOf(rec) != nil:

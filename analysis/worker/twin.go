@@ -211,7 +211,7 @@ func (r *reader) taken(tw *twin, no, off int64, text []byte) *record {
 func (r *reader) room(tw *twin, no int64) bool {
 	own := 0
 	for i := range r.open {
-		b := &r.open[i]
+		b := r.open[i]
 		if b.last < no {
 			continue
 		}
