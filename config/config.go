@@ -38,6 +38,8 @@ type Config struct {
 	Checklists []Checklist `yaml:"checklists"`
 	// Baselines are what healthy nodes reach at least, for bot check.
 	Baselines Baselines `yaml:"baselines"`
+	// Costs turn lost GPU hours into money, for post-mortems.
+	Costs Costs `yaml:"costs"`
 }
 
 // Cluster is one cluster that jobs run on.
@@ -232,6 +234,7 @@ func (c *Config) Validate() error {
 	c.validatePush(bad)
 	c.validateChecklists(bad)
 	c.validateBaselines(bad)
+	c.validateCosts(bad)
 	choice("output.format", c.Output.Format, Formats)
 	choice("output.color", c.Output.Color, Colors)
 	if c.Limits.Workers < 0 || c.Limits.Workers > maxWorkers {

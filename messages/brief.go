@@ -43,9 +43,19 @@ func outcome(v *view, name string) string {
 	if r.Verdict.Status == incident.Inconclusive { // the headline says so
 		sure = ""
 	}
-	text := name + v.Headline + sure + "."
+	return withSummary(v, name+v.Headline+sure, briefSentence)
+}
+
+// withSummary adds the verdict's summary to what begins with the headline, where it says more, without repeating who it is about.
+func withSummary(v *view, text string, most int) string {
+	r := v.Report
+	text += "."
 	if s := r.Verdict.Summary; saysMore(s, v.Headline) && len(r.Verdict.Candidates) < 2 {
-		text += " " + sentence(cutAfter(flat(s), briefSentence))
+		s = flat(s)
+		if who := where(r.Verdict.Root); who != "" && strings.HasSuffix(v.Headline, who) {
+			s = strings.TrimPrefix(s, who+": ")
+		}
+		text += " " + sentence(capital(cutAfter(s, most)))
 	}
 	return text
 }

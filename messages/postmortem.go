@@ -28,6 +28,8 @@ type Story struct {
 	Answers map[string]Said
 	// Tasks are the action items as the team keeps them; nil: it has not begun to.
 	Tasks []TeamTask
+	// Price turns GPU hours into money.
+	Price Price
 	// Tests are what people found out about other causes.
 	Tests []string
 }
@@ -78,12 +80,11 @@ func (a actionItem) Box() string {
 
 // How much a post-mortem shows: it is one page.
 const (
-	postmortemEvents  = 12
-	postmortemProofs  = 10
-	postmortemActions = 6
-	proofsOfLink      = 2
-	postmortemText    = 420
-	daemonsWords      = 260
+	postmortemEvents = 12
+	postmortemProofs = 10
+	proofsOfLink     = 2
+	postmortemText   = 420
+	daemonsWords     = 260
 )
 
 func postmortemOf(r *incident.Report, s Story) *postmortem {
@@ -92,7 +93,7 @@ func postmortemOf(r *incident.Report, s Story) *postmortem {
 	p := &postmortem{}
 	p.head(v)
 	p.impact(v, s)
-	p.Timeline = foldGroups(v.Timeline)
+	p.Timeline = foldGroups(foldTeardown(v))
 	if n := len(p.Timeline) - postmortemEvents; n > 0 {
 		p.Timeline, p.More = p.Timeline[:postmortemEvents], n
 	}
@@ -122,7 +123,7 @@ func (p *postmortem) head(v *view) {
 		return
 	}
 	if reason := reasonOf(line); reason != "" {
-		p.Title += ": " + reason
+		p.Title += " (" + reason + ")"
 	}
 	p.Summary += " The log of the storage daemon says: “" + cutAfter(line, daemonsWords) + "”."
 }
@@ -157,6 +158,34 @@ func reasonOf(line string) string {
 	return err
 }
 
+// foldTeardown makes one row of the errors that follow a timeout or an exit and are not the cause: they tell how processes end.
+func foldTeardown(v *view) []eventView {
+	var out []eventView
+	ending, first, more := false, -1, 0
+	for i, e := range v.Timeline {
+		ending = ending || e.Kind == incident.EventTimeout || e.Kind == incident.EventExit
+		switch teardown := ending && e.Kind == incident.EventError && !ofCause(v.Report, i); {
+		case teardown && first >= 0:
+			more++
+			continue
+		case teardown:
+			first = len(out)
+		}
+		out = append(out, e)
+	}
+	if more > 0 {
+		out[first].Event = strings.TrimSuffix(out[first].Event, ".") + "; then " + count(more, "more kind") + " of lines from processes going down"
+	}
+	return out
+}
+
+// ofCause says that a row of the timeline shows the cause, or what triggered it.
+func ofCause(r *incident.Report, row int) bool {
+	return row >= len(r.Timeline) || slices.ContainsFunc(r.Chain, func(l incident.Link) bool {
+		return (l.Role == incident.Cause || l.Role == incident.Trigger) && cites(l.Evidence, r.Timeline[row].Evidence)
+	})
+}
+
 // foldGroups makes one row of all groups that begin to wait, or give up, at the same time: they wait for one thing. Where all rows are of one
 // day the date stands in the first alone.
 func foldGroups(rows []eventView) []eventView {
@@ -176,7 +205,7 @@ func foldGroups(rows []eventView) []eventView {
 		out = append(out, e)
 	}
 	for m, n := range more {
-		out[at[m]].Event += "; so do " + count(n, "more group")
+		out[at[m]].Event += "; " + count(n, "more group") + " at the same time"
 	}
 	day := ""
 	for i := range out {
@@ -215,21 +244,33 @@ func (p *postmortem) impact(v *view, s Story) {
 	add(labelConfidence, certaintyOf(r).String())
 	add("GPU", gpuText(r))
 	add(labelSeverity, severityText(r))
-	add("Lost", lostText(r.Action.Lost))
+	add("Lost", lostCost(r, s.Price))
 	if w := r.Job.WorldSize; w != nil {
 		add("Job", count(*w, "rank")+onNodes(r))
 	} else if n := len(r.Ranks); n > 0 {
 		add("Job", "at least "+count(n, "rank")+onNodes(r))
 	}
 	if from, to := r.Job.StartTime, r.Job.EndTime; from != nil && to != nil {
-		add("Ran", flat(*from)+" to "+flat(*to))
+		add("Ran", fromTo(flat(*from), flat(*to)))
 	}
 	if idle, ok := idled(r); ok {
-		add("GPUs idle", minutes(idle)+" from the first failure to the end of the job"+idleCost(r, idle))
+		add("GPUs idle", minutes(idle)+" from the first failure to the end of the job"+idleCost(r, idle, s.Price))
 	}
 	if r.Verdict.Status != incident.NoFailure {
 		add("Next run", resubmitStep(r))
 	}
+}
+
+// fromTo is a time of day to another, with the second's date where it is another day.
+func fromTo(from, to string) string {
+	day, clock, ok := strings.Cut(from, "T")
+	if last, end, both := strings.Cut(to, "T"); ok && both {
+		if last == day {
+			return day + " " + clock + " to " + end
+		}
+		return day + " " + clock + " to " + last + " " + end
+	}
+	return from + " to " + to
 }
 
 // gpuText is the number of the GPU of the one rank at the root, where its hardware is at fault and its local rank is known.
@@ -295,22 +336,35 @@ func wallClock(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-func idleCost(r *incident.Report, d time.Duration) string {
-	switch {
-	case r.Job.WorldSize != nil:
-		return " (" + gpuHours(d.Hours()*float64(*r.Job.WorldSize)) + ")"
-	case len(r.Ranks) > 0:
-		return " (at least " + gpuHours(d.Hours()*float64(len(r.Ranks))) + ")"
+func idleCost(r *incident.Report, d time.Duration, price Price) string {
+	least, n := "", len(r.Ranks)
+	if w := r.Job.WorldSize; w != nil {
+		n = *w
+	} else if n > 0 {
+		least = "at least "
 	}
-	return ""
+	if n == 0 {
+		return ""
+	}
+	hours := d.Hours() * float64(n)
+	return " (" + least + gpuHours(hours) + price.of(hours) + ")"
+}
+
+// lostCost is what is lost; of what goes on, what an hour of it costs.
+func lostCost(r *incident.Report, price Price) string {
+	text := lostText(r.Action.Lost)
+	if h := r.Action.Lost.GPUHours; h != nil {
+		return text + price.of(*h)
+	}
+	if s := r.Severity; s != nil && s.Per == incident.PerHour {
+		return gpuHours(s.GPUHours) + price.of(s.GPUHours) + " in each hour that it goes on"
+	}
+	return text
 }
 
 func (p *postmortem) roots(v *view, s Story) {
 	r := v.Report
-	root := v.Headline
-	if saysMore(r.Verdict.Summary, v.Headline) && len(r.Verdict.Candidates) < 2 {
-		root += ". " + strings.TrimSuffix(sentence(flat(r.Verdict.Summary)), ".")
-	}
+	root := strings.TrimSuffix(withSummary(v, v.Headline, postmortemText), ".")
 	p.RootTitle = "Root cause"
 	switch r.Verdict.Status {
 	case incident.NoFailure:
@@ -319,8 +373,13 @@ func (p *postmortem) roots(v *view, s Story) {
 		p.RootTitle = "Root cause (open)"
 	}
 	p.Roots = append(p.Roots, pair{p.RootTitle, root + "."})
-	if r.Verdict.Why != "" {
-		p.Roots = append(p.Roots, pair{"How we know", sentence(flat(r.Verdict.Why))})
+	if why := sentence(capital(flat(r.Verdict.Why))); r.Verdict.Why != "" {
+		if i := slices.IndexFunc(r.Chain, func(l incident.Link) bool { return l.Role == incident.Cause }); i >= 0 {
+			if at := places(r.Chain[i].Evidence); at != "" {
+				why += " See " + at + "."
+			}
+		}
+		p.Roots = append(p.Roots, pair{"How we know", why})
 	}
 	for _, l := range r.Chain {
 		if l.Role == incident.Trigger {
@@ -397,16 +456,15 @@ func ranFor(r *incident.Report) time.Duration {
 // dues are by when the items of each kind should be done.
 var dues = map[string]string{"now": "before the next run", "structural": "to be decided", "next-time": "before the next long run"}
 
+// itemsOf are how many items of each kind a page has.
+var itemsOf = map[string]int{"now": 3, "structural": 2, "next-time": 2}
+
 // teams are who takes an item on, by the report's word for its owner; whoever runs the job where it has none.
 var teams = map[string]string{
 	"data": "Data owner", "storage": "Storage team", "cluster": "Platform team", "scheduler": "Scheduler admins",
 }
 
-func teamOf(a incident.Recommendation, r *incident.Report) string {
-	owner := a.Owner
-	if owner == "" && a.When != "next-time" { // what is switched on in the job is the job's
-		owner = r.Action.Owner
-	}
+func teamOf(owner string) string {
 	if t, ok := teams[owner]; ok {
 		return t
 	}
@@ -420,14 +478,14 @@ func (p *postmortem) actions(v *view) {
 		if past(a, r) {
 			continue
 		}
-		if each[a.When]++; each[a.When] > postmortemActions/len(dues) {
+		if each[a.When]++; each[a.When] > itemsOf[a.When] {
 			continue
 		}
-		p.Actions = append(p.Actions, actionItem{Text: sentence(flat(a.Text)), Command: flat(a.Command), Owner: teamOf(a, r), Due: dues[a.When]})
+		p.Actions = append(p.Actions, actionItem{Text: sentence(flat(a.Text)), Command: flat(a.Command), Owner: teamOf(a.Owner), Due: dues[a.When]})
 	}
 	for _, w := range p.Whys {
 		if w.Open {
-			p.Actions = append(p.Actions, actionItem{Text: "Answer why " + strconv.Itoa(w.N) + ": " + w.Question, Owner: "TBD", Due: "at the review"})
+			p.Actions = append(p.Actions, actionItem{Text: "Answer why " + strconv.Itoa(w.N) + ": " + w.Question, Owner: teamOf(r.Action.Owner), Due: "at the review"})
 			break
 		}
 	}
@@ -455,11 +513,21 @@ func (p *postmortem) kept(tasks []TeamTask) {
 	}
 }
 
+// evidence quotes what the whys rest on.
 func (p *postmortem) evidence(v *view) {
+	var lists [][]incident.Evidence
+	for _, l := range backwards(v.Report) {
+		lists = append(lists, l.Evidence)
+	}
+	if n := v.Report.Narrowing; n != nil {
+		for _, f := range slices.Concat(n.RulesOut, n.Lingered) {
+			lists = append(lists, f.Evidence)
+		}
+	}
 	seen := map[string]bool{}
-	for _, l := range v.Chain {
+	for _, list := range lists {
 		of := 0
-		for _, pr := range l.Proofs {
+		for _, pr := range proofs(list) {
 			if pr.Quote && !seen[pr.Where] && of < proofsOfLink && len(p.Evidence) < postmortemProofs {
 				seen[pr.Where] = true
 				of++

@@ -121,8 +121,32 @@ func TestAPostmortemQuotesTheDaemonsError(t *testing.T) {
 			t.Fatal(err)
 		}
 		title, _, _ := strings.Cut(md.String(), "\n")
-		if got := reasonOf(line); got != want || !strings.HasSuffix(title, want) || !strings.Contains(md.String(), "storage daemon says: “") {
+		if got := reasonOf(line); got != want || strings.HasSuffix(title, "("+want+")") != (want != "") || !strings.Contains(md.String(), "storage daemon says: “") {
 			t.Errorf("%s: %q, and the page begins %q", line, got, title)
 		}
+	}
+}
+
+// Where a price is configured, losses are in money too; an hour of a job that goes on as well.
+func TestAPostmortemGivesLossesInMoney(t *testing.T) {
+	hours, page := 42.66, func(r *incident.Report, price Price) string {
+		var md bytes.Buffer
+		if err := Postmortem(&md, r, Story{Price: price}); err != nil {
+			t.Fatal(err)
+		}
+		return md.String()
+	}
+	usd := Price{100, "USD"}
+	r := stall()
+	if text := page(r, usd); !strings.Contains(text, "42.7 GPU hours, 4,266 USD |") || !strings.Contains(text, "22.2 GPU hours, 2,219 USD)") {
+		t.Error(text)
+	}
+	if text := page(r, Price{}); strings.Contains(text, "USD") {
+		t.Error(text)
+	}
+	r.Action.Lost = incident.Lost{}
+	r.Severity = &incident.Severity{Level: incident.SeverityWarning, GPUHours: hours, Per: incident.PerHour, Why: "a slow link"}
+	if text := page(r, usd); !strings.Contains(text, "42.7 GPU hours, 4,266 USD in each hour that it goes on") {
+		t.Error(text)
 	}
 }

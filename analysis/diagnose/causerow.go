@@ -2,10 +2,12 @@ package diagnose
 
 import (
 	"slices"
+	"strings"
 
 	"faultline/analysis/diagnose/mechanism"
 	"faultline/analysis/resolve"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // causeRow makes sure that the cause of a decided verdict has a row of its own in the timeline: it adds one where no row shows its lines. One
@@ -22,10 +24,11 @@ func (b *builder) causeRow(rows *[]row) []incident.Event {
 		return nil
 	}
 	e := incident.Event{Kind: incident.EventError, Event: link.Statement, Evidence: link.Evidence[:1]}
-	if len(v.Root.Ranks) == 1 {
+	daemons := strings.HasPrefix(b.component(nil), knowledge.DaemonPrefix) // its own line, not that of the rank it failed
+	if len(v.Root.Ranks) == 1 && !daemons {
 		e.Rank = ptr(v.Root.Ranks[0])
 	}
-	if len(v.Root.Nodes) == 1 {
+	if len(v.Root.Nodes) == 1 && !daemons {
 		e.Node = v.Root.Nodes[0]
 	}
 	when := b.whenCaused()

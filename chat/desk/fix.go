@@ -182,6 +182,7 @@ func (a *act) postmortem(ctx context.Context, inv workflow.Investigation) error 
 	}
 	var md, html bytes.Buffer
 	story := workflow.StoryOf(inv, ledger)
+	story.Price = a.policy.Price
 	if err := errors.Join(messages.Postmortem(&md, inv.Report, story), messages.PostmortemHTML(&html, inv.Report, story)); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"faultline/config"
+	"faultline/messages"
 	"faultline/workflow"
 )
 
@@ -30,6 +31,8 @@ type Policy struct {
 	TypedStorage bool
 	// Checklists are those of the teams' own.
 	Checklists []config.Checklist
+	// Price is what a GPU costs, for post-mortems.
+	Price messages.Price
 }
 
 // Cluster is what the desk knows of a cluster.

@@ -6,6 +6,7 @@ import (
 
 	"faultline/chat/desk"
 	"faultline/config"
+	"faultline/messages"
 )
 
 // policyOf turns the configuration into the rules of the conversation.
@@ -15,7 +16,7 @@ func policyOf(cfg config.Config) *desk.Policy {
 		Admins:   who(cfg.Access.Admins),
 		Clusters: map[string]desk.Cluster{},
 		Identity: cfg.Identities, AskForStorage: cfg.StorageAccess.Ask, TypedStorage: cfg.StorageAccess.Untyped() == "",
-		Checklists: cfg.Checklists,
+		Checklists: cfg.Checklists, Price: priceOf(cfg.Costs),
 	}
 	var all []string
 	for _, c := range cfg.Clusters {
@@ -72,4 +73,8 @@ func who(ids []string) desk.Who {
 		}
 	}
 	return w
+}
+
+func priceOf(c config.Costs) messages.Price {
+	return messages.Price{PerGPUHour: c.GPUHour, Currency: c.Currency}
 }

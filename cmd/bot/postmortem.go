@@ -95,8 +95,13 @@ func ofLogs(ctx context.Context, e env, c common, paths []string, html bool) (fu
 		return nil, code, err
 	}
 	r = redact.Report(r)
-	if html {
-		return func(w io.Writer) error { return messages.PostmortemHTML(w, r, messages.Story{}) }, exitOK, nil
+	cfg, _, err := c.load(e.err)
+	if err != nil {
+		return nil, exitUsage, err
 	}
-	return func(w io.Writer) error { return messages.Postmortem(w, r, messages.Story{}) }, exitOK, nil
+	story := messages.Story{Price: priceOf(cfg.Costs)}
+	if html {
+		return func(w io.Writer) error { return messages.PostmortemHTML(w, r, story) }, exitOK, nil
+	}
+	return func(w io.Writer) error { return messages.Postmortem(w, r, story) }, exitOK, nil
 }

@@ -32,7 +32,7 @@ func openToRead(ctx context.Context, cfg config.Config) (*stores, func() error, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("making room for a copy of the store: %w", err)
 	}
-	s := &stores{Dir: dir}
+	s := &stores{Dir: dir, price: priceOf(cfg.Costs)}
 	file := filepath.Join(temp, "copy.db")
 	if err = copySQLite(ctx, databaseFile(dir), file); err == nil {
 		err = s.open(ctx, cfg, file)

@@ -13,6 +13,7 @@ import (
 	"faultline/chat/desk"
 	"faultline/config"
 	"faultline/fetch/gate"
+	"faultline/messages"
 	"faultline/store"
 	"faultline/store/blob"
 	"faultline/store/bundle"
@@ -27,6 +28,7 @@ type stores struct {
 	Dir     string     // holds the database, blobs, uploads, what archives were unpacked to, and test cases
 	db      *store.DB  // Durable, as a database
 	gate    *gate.Gate // to the logs
+	price   messages.Price
 	close   []func() error
 }
 
@@ -39,7 +41,7 @@ func openStores(ctx context.Context, cfg config.Config) (*stores, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("creating the data directory: %w; set data.dir to one this account may write to", err)
 	}
-	s := &stores{Dir: dir}
+	s := &stores{Dir: dir, price: priceOf(cfg.Costs)}
 	if err := s.open(ctx, cfg, databaseFile(dir)); err != nil {
 		return nil, errors.Join(err, s.closeFiles())
 	}
@@ -114,7 +116,7 @@ func dataDir(cfg config.Config) (string, error) {
 
 // source is where the parts of an incident are.
 func (s *stores) source() bundle.Source {
-	return bundle.Source{Store: s.Durable, Blobs: s.Blobs, OpenLog: scan.Opener(s.gate.Open).Open, Open: s.gate.Open}
+	return bundle.Source{Store: s.Durable, Blobs: s.Blobs, OpenLog: scan.Opener(s.gate.Open).Open, Open: s.gate.Open, Price: s.price}
 }
 
 // forgetter removes incidents from here.

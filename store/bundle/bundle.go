@@ -44,6 +44,8 @@ type Source struct {
 	Open func(path string) (*os.File, error)
 	// Raw says that a log may go into a zip as it is stored, with its secrets; nil: none may.
 	Raw func(file string, info fs.FileInfo) bool
+	// Price is what a GPU costs, for post-mortems.
+	Price messages.Price
 }
 
 // ErrForgotten says that the incident was forgotten: all that is left is that it was.
@@ -205,6 +207,7 @@ func Read(ctx context.Context, src Source, id string) (*Incident, error) {
 	}
 	inc := &Incident{Schema: Schema, Investigation: about(inv), Superseded: inv.Superseded, Fetched: fetched(inv),
 		StorageLogs: len(inv.StorageLogs), Warnings: inv.Warnings, snapshot: inv, posts: posts, story: workflow.StoryOf(inv, ledger)}
+	inc.story.Price = src.Price
 	if r := inv.Report; r != nil {
 		inc.Engine = &incident.Engine{Version: r.Engine.Version, RulesVersion: r.Engine.RulesVersion}
 		inc.Verdict = &Verdict{Status: r.Verdict.Status, Origin: r.Verdict.Origin, Mechanism: r.Verdict.Mechanism,
