@@ -330,14 +330,16 @@ type Lost struct {
 
 // Group is one process group and the state of its ranks.
 type Group struct {
-	Key             string        `json:"key"`
-	GUID            string        `json:"guid"`
-	Desc            string        `json:"desc"`
-	Size            *int          `json:"size"`
-	MembershipBasis string        `json:"membership_basis"` // recorder, config-line, topology, seen-only, unknown
-	Stuck           *Stuck        `json:"stuck"`
-	Gap             *SeqGap       `json:"gap"` // null where its members stand at the same number, or it is not known
-	Ranks           []GroupMember `json:"ranks"`
+	Key             string `json:"key"`
+	GUID            string `json:"guid"`
+	Desc            string `json:"desc"`
+	Size            *int   `json:"size"`
+	MembershipBasis string `json:"membership_basis"` // recorder, config-line, topology, seen-only, unknown
+	// SplitsTensors: its members hold parts of the same layers (tensor parallelism alone), and exchange in each of them.
+	SplitsTensors bool          `json:"splits_tensors,omitempty"`
+	Stuck         *Stuck        `json:"stuck"`
+	Gap           *SeqGap       `json:"gap"` // null where its members stand at the same number, or it is not known
+	Ranks         []GroupMember `json:"ranks"`
 }
 
 // Stuck is the collective a group hangs in.

@@ -88,7 +88,7 @@ func groupOf(g incident.Group) groupView {
 		}
 		v.Stuck += strings.TrimRight(sentence(g.Gap.Statement), ".")
 	}
-	if nodes > 1 && splitsTensors(g.Desc) {
+	if nodes > 1 && g.SplitsTensors {
 		if v.Stuck != "" {
 			v.Stuck += ". "
 		}
@@ -119,17 +119,6 @@ func nodesIn(g incident.Group) (n int, words string) {
 		return n, count(n, "node")
 	}
 	return n, "at least " + count(n, "node")
-}
-
-// splitsTensors reports whether a group's description is that of tensor parallelism alone: Megatron's TENSOR_MODEL_PARALLEL_GROUP, "mesh_tp" of
-// a device mesh.
-func splitsTensors(desc string) bool {
-	words := strings.FieldsFunc(strings.ToLower(desc), func(r rune) bool { return r < 'a' || r > 'z' })
-	others := []string{"data", "context", "pipeline", "expert", "dp", "cp", "pp", "ep"}
-	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(others, w) }) {
-		return false
-	}
-	return slices.Contains(words, "tensor") || slices.Contains(words, "tp")
 }
 
 func basisText(b string) string {

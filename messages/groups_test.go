@@ -17,17 +17,18 @@ func TestAGroupSaysOverHowManyNodesItSpans(t *testing.T) {
 	}
 	for _, c := range []struct {
 		desc         string
+		tensors      bool
 		members      []incident.GroupMember
 		title, stuck string
 	}{
-		{"TENSOR_MODEL_PARALLEL_GROUP", on("n1", "n1", "n2", "n2"), " on 2 nodes", "This tensor-parallel group spans 2 nodes"},
-		{"mesh_tp", on("n1", "n2", ""), " on at least 2 nodes", "This tensor-parallel group spans at least 2 nodes"},
-		{"TENSOR_MODEL_PARALLEL_GROUP", on("n1", "n1", ""), "", ""},
-		{"TENSOR_AND_DATA_PARALLEL_GROUP", on("n1", "n2"), " on 2 nodes", ""},
-		{"default_pg", on("n1", "n2", "n3"), " on 3 nodes", ""},
-		{"default_pg", on("", ""), "", ""},
+		{"TENSOR_MODEL_PARALLEL_GROUP", true, on("n1", "n1", "n2", "n2"), " on 2 nodes", "This tensor-parallel group spans 2 nodes"},
+		{"mesh_tp", true, on("n1", "n2", ""), " on at least 2 nodes", "This tensor-parallel group spans at least 2 nodes"},
+		{"TENSOR_MODEL_PARALLEL_GROUP", true, on("n1", "n1", ""), "", ""},
+		{"TENSOR_AND_DATA_PARALLEL_GROUP", false, on("n1", "n2"), " on 2 nodes", ""},
+		{"default_pg", false, on("n1", "n2", "n3"), " on 3 nodes", ""},
+		{"default_pg", false, on("", ""), "", ""},
 	} {
-		v := groupOf(incident.Group{Key: "7", Desc: c.desc, MembershipBasis: "config-line", Ranks: c.members})
+		v := groupOf(incident.Group{Key: "7", Desc: c.desc, MembershipBasis: "config-line", SplitsTensors: c.tensors, Ranks: c.members})
 		if got := strings.Contains(v.Title, " on "); got != (c.title != "") || !strings.Contains(v.Title, c.title) {
 			t.Errorf("%s: title %q, want %q", c.desc, v.Title, c.title)
 		}

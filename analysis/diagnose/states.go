@@ -38,7 +38,7 @@ func (b *builder) groups() {
 
 func (b *builder) group(g *resolve.Group) incident.Group {
 	f := b.s.Facts
-	out := incident.Group{Key: g.Key, GUID: g.GUID, Desc: g.Desc, Size: optional(g.Size), MembershipBasis: g.Basis, Ranks: []incident.GroupMember{}}
+	out := incident.Group{Key: g.Key, GUID: g.GUID, Desc: g.Desc, Size: optional(g.Size), MembershipBasis: g.Basis, SplitsTensors: resolve.SplitsTensors(g), Ranks: []incident.GroupMember{}}
 	if g.Unnamed {
 		out.Desc = "name not shown by this PyTorch version"
 	}

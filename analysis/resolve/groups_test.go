@@ -187,3 +187,15 @@ func TestNamesOfOneGroup(t *testing.T) {
 		t.Error("data parallel groups with and without context parallelism are not the same")
 	}
 }
+
+func TestTensorParallelismIsToldByAGroupsName(t *testing.T) {
+	for name, want := range map[string]bool{"TENSOR_MODEL_PARALLEL_GROUP": true, "mesh_tp": true, "tensor model parallel group": true, "TENSOR_AND_DATA_PARALLEL_GROUP": false,
+		"mesh_dp_tp": false, "default_pg": false, "": false, "DATA_PARALLEL_GROUP": false} {
+		if got := SplitsTensors(&Group{Desc: name}); got != want {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+	if SplitsTensors(&Group{Desc: "tensor", Default: true}) {
+		t.Error("the default group is everybody's")
+	}
+}

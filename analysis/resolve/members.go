@@ -230,6 +230,15 @@ func GroupWords(g *Group) []string {
 	return words
 }
 
+// SplitsTensors tells whether a group is of tensor parallelism alone: Megatron's TENSOR_MODEL_PARALLEL_GROUP, "mesh_tp" of a device mesh.
+func SplitsTensors(g *Group) bool {
+	words := GroupWords(g)
+	other := func(w string) bool {
+		return slices.Contains([]string{"data", "context", "pipeline", "expert", "default"}, w)
+	}
+	return slices.Contains(words, "tensor") && !slices.ContainsFunc(words, other)
+}
+
 // megatronGroups lists the groups of one kind from the parallel sizes. Source: Megatron-Core parallel_state.py,
 // RankGenerator, default order "tp-cp-ep-dp-pp"; dense groups ignore ep, expert groups split dp·cp by ep.
 func megatronGroups(kind string, j JobFacts) [][]int {
