@@ -209,7 +209,7 @@ func readKinds(ctx context.Context, from scan.Opener, f given, readers map[*evid
 			return nil, fmt.Sprintf("not read: %s: %v", s.Name, plain(err))
 		}
 		if kinds = kindsIn(head, len(head) < smallLog); len(kinds) == 0 {
-			return nil, fmt.Sprintf("not used: %s isn't a known kind of evidence: %s", s.Name, KnownEvidence())
+			return nil, fmt.Sprintf("not used: %s isn't a known kind of evidence (docs/evidence.md lists them)", s.Name)
 		}
 	}
 	var out []func(*resolve.Handed)

@@ -50,8 +50,8 @@ func TestEvidenceBesideLogsIsTaken(t *testing.T) {
 			t.Errorf("took %q, want %q", got, tt.want)
 		}
 	}
-	set, _ := Local(context.Background(), []string{filepath.Join(dir, "blob")}, LocalOptions{Beside: beside, Known: "stacks"})
-	if len(set.Unreadable) != 1 || !strings.Contains(set.Unreadable[0].Text, "neither a log nor any other evidence I know (stacks)") {
+	set, _ := Local(context.Background(), []string{filepath.Join(dir, "blob")}, LocalOptions{Beside: beside})
+	if len(set.Unreadable) != 1 || !strings.Contains(set.Unreadable[0].Text, "neither a log nor evidence I know") {
 		t.Errorf("of what is nothing it says %+v", set.Unreadable)
 	}
 }

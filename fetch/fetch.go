@@ -24,9 +24,8 @@ type LocalOptions struct {
 	// anyName: the name of a file does not tell that it is none.
 	anyName bool
 	// Beside says of the start of a file's content that it is evidence beside logs: such a file is taken though it is no log by its
-	// name or is no text. Known is what there is of such, for sentences. The engine knows both.
+	// name or is no text. The engine knows it.
 	Beside func(start []byte) bool
-	Known  string
 	// Records says the same of records that a run writes of itself. They are taken where a directory holds nothing else to read: beside logs
 	// they repeat them, or are the data that it trains on.
 	Records func(start []byte) bool

@@ -25,10 +25,9 @@ type Shared struct {
 	Spool string
 	// Now measures how long a search took; nil = it is not told.
 	Now func() time.Time
-	// Beside, Records and Known are those of LocalOptions.
+	// Beside and Records are those of LocalOptions.
 	Beside  func(start []byte) bool
 	Records func(start []byte) bool
-	Known   string
 	// Unpack bounds what archives may unpack to.
 	Unpack Bounds
 	// Gate opens the files; nil is one to the roots of the clusters, each by itself, and to Spool.
@@ -193,7 +192,7 @@ func (s *Shared) Collect(ctx context.Context, places []string) (workflow.Collect
 	if err != nil {
 		return workflow.Collection{}, fmt.Errorf("making room for archives: %w", workflow.NotKept(err))
 	}
-	set, err := Local(ctx, places, LocalOptions{SpoolDir: dir, Beside: s.Beside, Records: s.Records, Known: s.Known, Gate: s.Door(), Unpack: s.Unpack})
+	set, err := Local(ctx, places, LocalOptions{SpoolDir: dir, Beside: s.Beside, Records: s.Records, Gate: s.Door(), Unpack: s.Unpack})
 	_ = os.Remove(dir) // nothing was unpacked: it is empty and goes away
 	if err != nil && set != nil && set.Fault != nil {
 		err = set.Fault

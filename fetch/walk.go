@@ -174,11 +174,7 @@ func (g *gatherer) file(given, abs string, p gate.Place) {
 	case kind == isForeign:
 		g.problem(Binary, given, foreign(given))
 	case kind != isText && kind != isBeside && kind != isSeveral:
-		text := fmt.Sprintf("%s is a binary file, not a log: name the job's text logs (.out, .err, .log, also .gz or .zst).", shown(given))
-		if g.opts.Known != "" {
-			text = fmt.Sprintf("%s is a binary file: neither a log nor any other evidence I know (%s).", shown(given), g.opts.Known)
-		}
-		g.problem(Binary, given, text)
+		g.problem(Binary, given, fmt.Sprintf("%s is a binary file: neither a log nor evidence I know. Name the job's text logs (.out, .err, .log, also .gz or .zst); docs/evidence.md lists what else I read.", shown(given)))
 	default:
 		g.take(p, p.Info)
 		g.found = append(g.found, found{Source: incident.Source{Name: slash(base), Path: p.Path, Written: p.Info.ModTime().UnixNano(), Bytes: p.Info.Size(), Origin: "path"}, root: abs, file: true})

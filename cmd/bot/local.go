@@ -19,7 +19,7 @@ import (
 
 // shared is the source of logs on file systems that are mounted here, as configured.
 func shared(clusters []config.Cluster, spool string) *fetch.Shared {
-	s := &fetch.Shared{Spool: spool, Now: time.Now, Beside: analysis.Beside, Records: analysis.Records, Known: analysis.KnownEvidence()}
+	s := &fetch.Shared{Spool: spool, Now: time.Now, Beside: analysis.Beside, Records: analysis.Records}
 	for _, c := range clusters {
 		cl := fetch.Cluster{Name: c.Name, Patterns: c.Logs.Patterns}
 		if c.Logs.IsMounted() {
@@ -37,7 +37,7 @@ func unpack(l config.Limits) fetch.Bounds {
 
 // localOptions take what the engine knows, logs and evidence beside them, within the configured limits.
 func localOptions(cfg config.Config, spool string) fetch.LocalOptions {
-	return fetch.LocalOptions{SpoolDir: spool, Beside: analysis.Beside, Records: analysis.Records, Known: analysis.KnownEvidence(), Unpack: unpack(cfg.Limits)}
+	return fetch.LocalOptions{SpoolDir: spool, Beside: analysis.Beside, Records: analysis.Records, Unpack: unpack(cfg.Limits)}
 }
 
 // typed are paths as the system opens them: "-" is what comes in on standard input.
