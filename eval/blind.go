@@ -54,6 +54,7 @@ type Tried struct {
 	Mechanism string              `json:"mechanism"`
 	Score     incident.Confidence `json:"confidence"`
 	Quoted    bool                `json:"quoted"` // a key line is on the first screen
+	Shown     []string            `json:"shown"`  // that first screen
 	Same      bool                `json:"same"`   // the answer is as right as today
 	Placed    *bool               `json:"placed"` // the rank or node is named; null where today's verdict names none
 	Wrong     bool                `json:"wrong"`  // it is sure, and not right
@@ -150,7 +151,8 @@ func (t *Tried) judge(c *caseFile, today, then *incident.Report, sources []incid
 	if !judged {
 		right = v.Mechanism == today.Verdict.Mechanism
 	}
-	screen := strings.Join(messages.FirstScreen(then, 0), " ")
+	t.Shown = messages.FirstScreen(then, 0)
+	screen := strings.Join(t.Shown, " ")
 	t.Same = right
 	t.Quoted = quoted(screen, then, sources, key)
 	t.Wrong = v.Confidence >= Sure && !right && !leavesRoom(c, v)

@@ -98,6 +98,9 @@ func (t *Tried) write(s *strings.Builder) {
 			fmt.Fprintf(s, "  key %q\n", clip(k, 240))
 		}
 	}
+	for _, l := range t.Shown {
+		fmt.Fprintf(s, "  | %s\n", l)
+	}
 }
 
 func count(all []Tried, is func(*Tried) bool) int {
