@@ -50,3 +50,25 @@ func plainLine(text string) string {
 	l, _, _ := strings.Cut(text, "\n")
 	return strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "").Replace(l)
 }
+
+// An exception without a message says what the table below it says of whom it is about.
+func TestATableIsTheMessageOfAnExceptionWithoutOne(t *testing.T) {
+	const raised = "Traceback (most recent call last):\n  File \"/a/launch.py\", line 3, in main\n    raise LaneError(\nmux.errors.LaneError: "
+	for _, c := range []struct{ name, text, message string }{
+		{"of a rank", raised + "\n=====\nRoot cause:\n[0]:\n  host      : gn7\n  rank      : 44 (local_rank: 4)\n  exitcode  : -9 (pid: 1)\n", "rank      : 44 (local_rank: 4)"},
+		{"of a place", raised + "\n=====\n  time      : 10:12\n  host      : gn7\n  task      : 3\n", "host      : gn7"},
+		{"of neither", raised + "\n=====\n  time      : 10:12\n", ""},
+		{"it has one", raised + "lane 3 is gone\n=====\n  rank      : 44\n", "lane 3 is gone"},
+	} {
+		var stop *Stop
+		for _, k := range read(t, map[string]string{"a.log": steps(3) + c.text})[0].Kinds {
+			if k.Stop != nil {
+				stop = k.Stop
+				break
+			}
+		}
+		if stop == nil || stop.Message != c.message {
+			t.Errorf("%s: %+v", c.name, stop)
+		}
+	}
+}

@@ -95,7 +95,9 @@ var causes = []cause{
 
 // parse reads a block; nil where it holds neither a cause nor a stack.
 func (b *block) parse() *Stop {
-	if end := b.extent(); end < len(b.lines) {
+	whole := *b
+	end := b.extent()
+	if end < len(b.lines) {
 		b.lines, b.at = b.lines[:end], b.at[:end]
 	}
 	s := &Stop{From: b.at[0], Opening: b.lines[0]}
@@ -103,7 +105,28 @@ func (b *block) parse() *Stop {
 		return nil
 	}
 	b.frame(s)
+	if s.Message == "" {
+		whole.table(end, s)
+	}
 	return s
+}
+
+// tabled is a row of an aligned table that names a process or a place: "  rank      : 44 (local_rank: 0)".
+var tabled = regexp.MustCompile(`^(rank|worker|task|process|host|node|hostname) *: +\S`)
+
+// table takes for the message of an exception that has none the row below it that names a rank, else the first that names a place: launchers
+// report so who of their processes failed.
+func (b *block) table(from int, s *Stop) {
+	for i := from; i < len(b.lines); i++ {
+		text := strings.TrimSpace(Message(b.lines[i]))
+		row := tabled.FindStringSubmatch(text)
+		if row == nil || s.Message != "" && row[1] != "rank" {
+			continue
+		}
+		if s.Message, s.At, s.Text = text, b.at[i], b.lines[i]; row[1] == "rank" {
+			return
+		}
+	}
 }
 
 // extent is where the block ends: behind the final line of a Python traceback, else with the last line that looks like part of a stack.

@@ -130,6 +130,11 @@ func (l *Line) Sounds() bool {
 	return l.lasting() && !l.Sign.Ends && l.points("words") == 0
 }
 
+// Uncommon says that a line sounds out of the ordinary, and that nothing shows that training went on after it.
+func (l *Line) Uncommon() bool {
+	return l.Level >= severity.Warning && (l.Behind || l.Unsure) && !l.Background && !l.Known.Noise
+}
+
 // Tells says that a line is worth showing where the run may be well: it stands out, or it is what few said last, and after the last step.
 func (l *Line) Tells() bool {
 	parting := l.Last > 0 && l.Minority && l.proven && l.points("words") == 0
@@ -138,11 +143,16 @@ func (l *Line) Tells() bool {
 
 // Within says that a line belongs to the traceback, panic or stack that another one opens.
 func (l *Line) Within(o *Line) bool {
-	switch {
-	case o.Stop == nil, l.File != o.File, l.At.Off < o.At.Off:
-		return false
+	return o.Stop != nil && o.Holds(l.File, l.At.Off)
+}
+
+// Holds says that a place is that of the line, or lies within the traceback, panic or stack that it opens.
+func (l *Line) Holds(file string, off int64) bool {
+	end := l.At.Off
+	if l.Stop != nil {
+		end = max(end, l.Stop.At.Off, l.Stop.Frame.At.Off)
 	}
-	return l.At.Off <= max(o.Stop.At.Off, o.Stop.Frame.At.Off)
+	return file == l.File && l.At.Off <= off && off <= end
 }
 
 // candidate is a template with all its lines.
@@ -201,10 +211,14 @@ func Weigh(files []*File, w World, n int) []Line {
 		inFile := map[*candidate]bool{}
 		for _, k := range f.Kinds {
 			t := Template(Message(k.Text))
-			c := by[t]
+			key := t
+			if k.Stop != nil {
+				key += "\n" + Template(k.Stop.Type+": "+k.Stop.Message) // all tracebacks begin alike
+			}
+			c := by[key]
 			if c == nil {
 				c = &candidate{Line: Line{File: f.Name, At: k.At, Text: k.Text, Template: Hash([]byte(t)), Level: k.Sign.Level, Rank: -1}, kind: k, file: f, few: true, world: &w, rank: map[int]bool{}, spoke: map[int]Spot{}, first: map[string]int64{}}
-				by[t] = c
+				by[key] = c
 				all = append(all, c)
 			}
 			if !inFile[c] {

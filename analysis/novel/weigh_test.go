@@ -212,3 +212,22 @@ func FuzzRead(f *testing.F) {
 		Weigh([]*File{file}, World{Stepped: last >= 0}, 10)
 	})
 }
+
+// All tracebacks begin alike: what they end in tells one from another.
+func TestTracebacksOfDifferentFilesAreNotOne(t *testing.T) {
+	const begin = "Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in main\n    f()\n"
+	texts := map[string]string{}
+	for i := range 4 {
+		texts[fmt.Sprintf("%d.log", i)] = steps(3) + begin + fmt.Sprintf("mux.LaneError: lane %d is gone\n", i)
+	}
+	texts["3.log"] = steps(3) + begin + "ValueError: shard 7 is empty\n"
+	got := map[string]int{}
+	for _, l := range Weigh(read(t, texts), World{Stepped: true}, 20) {
+		if l.Stop != nil {
+			got[l.Stop.Type] = l.Files
+		}
+	}
+	if got["mux.LaneError"] != 3 || got["ValueError"] != 1 {
+		t.Errorf("files of each: %v", got)
+	}
+}
