@@ -58,6 +58,31 @@ func TestFieldExceptionsInUnknownWords(t *testing.T) {
 	}
 }
 
+// What fails in a collective fails on all its ranks but the one at fault: an exception of few in words of their own comes before the one that
+// all others met in a library, unless those are proven to have been first.
+func TestFieldFewRaiseAnother(t *testing.T) {
+	library := "Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in main\n    f()\n  File \"/opt/py/site-packages/mux/lane.py\", line 3, in claim\n    pull()\nRuntimeError: [mux/pair.cc:534] lane is gone [10.1.1.%d]:4%d\n"
+	met := func(ranks ...int) string {
+		var b strings.Builder
+		for _, r := range ranks {
+			for l := range strings.Lines(fmt.Sprintf(library, r, r)) {
+				fmt.Fprintf(&b, "[rank%d]: %s", r, l)
+			}
+		}
+		return b.String()
+	}
+	own, refused := raisedBy(1, "AssertionError: shard 7 is empty"), raisedBy(1, "OSError: shard 7 has no uplink")
+	for _, c := range []fieldCase{
+		{"one in its own words", one(fieldSteps + own + met(0, 2, 3)), []string{"exception"}, "rank 1"},
+		{"printed below the others", one(fieldSteps + met(0, 2, 3) + own), []string{"exception"}, "rank 1"},
+		{"one to which the system refused something", one(fieldSteps + refused + met(0, 2, 3)), []string{"exception", "unknown"}, "rank 1"},
+		{"not so few", one(fieldSteps + own + met(0, 2)), []string{"exception"}, "-"},
+		{"the others in their own words", one(fieldSteps + refused + raisedBy(0, "AssertionError: a") + raisedBy(2, "AssertionError: a") + raisedBy(3, "AssertionError: a")), []string{"exception"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
 // Who timed out first is said by those that it notified. Where its own log is at hand, and no line in it is understood to tell of the timeout, what
 // it said is not missing: it may be anything.
 func TestFieldTimeoutsThatAreNotUnderstood(t *testing.T) {

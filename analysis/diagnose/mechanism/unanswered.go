@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"faultline/analysis/novel"
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
 	"faultline/knowledge"
@@ -28,26 +29,79 @@ func notAnswered(x *worker.Exception) bool {
 	return noAnswer[class] || class == "OSError" && unreached.MatchString(x.Message)
 }
 
+// differing proposes exceptions. Where most ranks met the same in a library and few raised another, those few are the ones that the others
+// noticed: what fails in a collective fails on all its ranks but the one at fault.
+func differing(s *Scene, fls []*resolve.Failure) *Proposal {
+	if len(fls) == 0 {
+		return nil
+	}
+	few := fewDiffer(s.Facts, earliest(fls))
+	if len(few) == 0 {
+		return propose(s, knowledge.Exception, Local, fls)
+	}
+	p := propose(s, knowledge.Exception, Local, few)
+	p.Failures = fls
+	return p
+}
+
+// fewDiffer are the exceptions of the few ranks that did not meet what most met in a library; nil where there are none, or where most are
+// proven to have met it before.
+func fewDiffer(f *resolve.Facts, fls []*resolve.Failure) []*resolve.Failure {
+	ranks, most := map[string]map[int]bool{}, ""
+	for _, fl := range fls {
+		if fl.Rank == resolve.NoRank {
+			return nil // whose it is has to be known
+		}
+		t := novel.Template(fl.Text)
+		if ranks[t] == nil {
+			ranks[t] = map[int]bool{}
+		}
+		if ranks[t][fl.Rank] = true; len(ranks[t]) > len(ranks[most]) {
+			most = t
+		}
+	}
+	var few []*resolve.Failure
+	for _, fl := range fls {
+		switch {
+		case novel.Template(fl.Text) != most:
+			few = append(few, fl)
+		case ownWords(f, fl):
+			return nil
+		}
+	}
+	for t := range ranks {
+		if t != most && fewer*len(ranks[t]) > len(ranks[most]) {
+			return nil
+		}
+	}
+	return few
+}
+
+// fewer is how many times as many ranks must have met one thing as any other that counts as raised by few.
+const fewer = 3
+
 // raisedFirst proposes the exceptions that are no consequence. Of those that say only that something did not answer it names
 // nobody, and leaves open what it was.
 func raisedFirst(s *Scene) *Proposal {
-	var plain, waited []*resolve.Failure
+	var all, plain, waited []*resolve.Failure
 	for _, fl := range s.Facts.Failures {
 		switch {
 		case fl.Mechanism != knowledge.Exception || fl.Role != knowledge.CauseRole:
+			continue
 		case unanswered(fl):
 			waited = append(waited, fl)
 		default:
 			plain = append(plain, fl)
 		}
+		all = append(all, fl)
 	}
 	switch {
 	case len(waited) == 0 || len(plain) > 0 && slices.ContainsFunc(waited, func(w *resolve.Failure) bool {
 		return !slices.ContainsFunc(plain, func(fl *resolve.Failure) bool { return !moment(w).Before(moment(fl)) })
 	}):
-		return fromFailures(s, knowledge.Exception) // the clocks say which was first
+		return differing(s, all) // the clocks say which was first
 	case len(plain) > 0:
-		return propose(s, knowledge.Exception, Local, plain)
+		return differing(s, plain)
 	}
 	p := propose(s, knowledge.Exception, Local, waited)
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown"
