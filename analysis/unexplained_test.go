@@ -56,6 +56,41 @@ func TestWhatMayTellTheRestIsShown(t *testing.T) {
 	}
 }
 
+// Beside a cause that may not be all, what nobody understands is shown wherever it stands: also below what is known, and as a warning.
+func TestASetShowsWhatNobodyUnderstands(t *testing.T) {
+	away := func(own string) func(rank int) string {
+		return func(r int) string {
+			text := raised(r, "RuntimeError: [mux/pair.cc:534] the lane went away")
+			if r == 5 {
+				return text + own
+			}
+			return text
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		own   func(rank int) string
+		holds string
+	}{
+		{"below the exception", away("mux: ERROR: uplink 5 lost its owner\n"), "uplink 5 lost its owner"},
+		{"a warning", away("mux: WARNING: uplink 5 was slow to answer\n"), "uplink 5 was slow to answer"},
+	} {
+		r := diagnosed(t, Input{Sources: failingJob(t, "", c.own)})
+		if len(r.Standouts) == 0 || !strings.Contains(r.Standouts[0].Statement, c.holds) {
+			t.Errorf("%s: %s %v, shown is %s", c.name, r.Verdict.Mechanism, r.Verdict.Candidates, standoutsOf(r))
+		}
+	}
+}
+
+// raised is a traceback out of a library, as the process of a rank prints it.
+func raised(rank int, last string) string {
+	var b strings.Builder
+	for l := range strings.Lines("Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in main\n    f()\n  File \"/opt/py/site-packages/mux/lane.py\", line 3, in claim\n    pull()\n" + last + "\n") {
+		fmt.Fprintf(&b, "[rank%d]: %s", rank, l)
+	}
+	return b.String()
+}
+
 // Who never joined a collective is sure only while no line that nobody knows sounds as bad before it.
 func TestAnErrorThatNobodyKnowsLeavesAWaitOpen(t *testing.T) {
 	const timeout = "[rank%[1]d]:[E1126 10:22:44.290212436 ProcessGroupNCCL.cpp:607] [Rank %[1]d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=255, OpType=ALLREDUCE, NumelIn=49, NumelOut=49, Timeout(ms)=600000) ran for 600073 milliseconds before timing out.\n" +

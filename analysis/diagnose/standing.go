@@ -46,11 +46,8 @@ func (b *builder) standouts() {
 			continue
 		}
 		b.r.Standouts, shown = append(b.r.Standouts, standout(l)), append(shown, l)
-		if last := b.parting(l); last != nil && len(shown) == 1 {
-			b.r.Standouts, most = append(b.r.Standouts, *last), most-1
-		}
-		if said := b.instead(l); said != nil && len(shown) == 1 {
-			b.r.Standouts, most = append(b.r.Standouts, *said), 1
+		if silent := b.ofSilent(l); len(shown) == 1 && len(silent) > 0 {
+			b.r.Standouts, most = append(b.r.Standouts, silent...), mostBeside
 		}
 	}
 	if s := b.s.Facts.Standing; len(b.r.Standouts) == 0 && len(s) > 0 && len(b.s.Facts.Tails) == 0 && v.Mechanism == unknown {
@@ -123,7 +120,7 @@ func (b *builder) clues() []*novel.Line {
 		switch b.s.Graph.Shape {
 		case waitfor.NoHang, waitfor.Told: // below other timeouts lines follow from the wait
 			if slices.Contains(mechanisms(v), unknown) {
-				lines = b.nearest(b.unexplained(lines))
+				lines = b.rest(b.nearest(b.unexplained(lines)))
 			}
 		}
 		if l := mechanism.Unspoken(f); l != nil && slices.Contains(lines, l) { // the verdict speaks of those who do not print it
@@ -131,7 +128,28 @@ func (b *builder) clues() []*novel.Line {
 		}
 		return lines
 	}
-	return slices.DeleteFunc(mechanism.Leads(f), func(l *novel.Line) bool { return !l.Tells() })
+	return b.rest(slices.DeleteFunc(mechanism.Leads(f), func(l *novel.Line) bool { return !l.Tells() }))
+}
+
+// rest adds to lines all others that are out of the ordinary and that the verdict does not rest on, where something may remain unexplained: of
+// what nobody understands the most suspicious is shown, wherever it stands. What tells only how something ended, and warnings, come last.
+func (b *builder) rest(lines []*novel.Line) []*novel.Line {
+	if v := &b.r.Verdict; v.Status != incident.Inconclusive || !slices.Contains(mechanisms(v), unknown) {
+		return lines
+	}
+	var ends, warnings []*novel.Line
+	for i := range b.s.Facts.Standing {
+		switch l := &b.s.Facts.Standing[i]; {
+		case !l.Uncommon(), l.Known.Echo, b.cites(l), slices.Contains(lines, l):
+		case l.Level == severity.Warning:
+			warnings = append(warnings, l)
+		case l.Sign.Ends:
+			ends = append(ends, l)
+		default:
+			lines = append(lines, l)
+		}
+	}
+	return slices.Concat(lines, ends, warnings)
 }
 
 // unexplained adds to lines the others that sound bad and that nobody knows: where what is known may not be all, one of them may tell the rest,
@@ -154,12 +172,7 @@ func (b *builder) unexplained(lines []*novel.Line) []*novel.Line {
 // nearest puts the lines of the processes in front on which the verdict rests: they tell more of it than what others saw.
 func (b *builder) nearest(lines []*novel.Line) []*novel.Line {
 	near := func(l *novel.Line) bool {
-		return slices.ContainsFunc(b.d.winners, func(p *mechanism.Proposal) bool {
-			if len(p.Ranks) > 0 {
-				return slices.Contains(p.Ranks, l.Rank)
-			}
-			return slices.ContainsFunc(p.First, func(fl *resolve.Failure) bool { return fl.At.File == l.File && fl.Role == knowledge.CauseRole })
-		})
+		return slices.ContainsFunc(b.d.winners, func(p *mechanism.Proposal) bool { return restsOn(p, l) })
 	}
 	slices.SortStableFunc(lines, func(x, y *novel.Line) int {
 		switch nx, ny := near(x), near(y); {
@@ -171,6 +184,14 @@ func (b *builder) nearest(lines []*novel.Line) []*novel.Line {
 		return 1
 	})
 	return lines
+}
+
+// restsOn says that a line is of a process on which a proposal rests.
+func restsOn(p *mechanism.Proposal, l *novel.Line) bool {
+	if len(p.Ranks) > 0 {
+		return slices.Contains(p.Ranks, l.Rank)
+	}
+	return slices.ContainsFunc(p.First, func(fl *resolve.Failure) bool { return fl.At.File == l.File && fl.Role == knowledge.CauseRole })
 }
 
 // answered says that a line is the last of an exception that the verdict's own was raised in answer to.
@@ -204,7 +225,7 @@ func (b *builder) bare() bool {
 // cites says that the verdict rests on a line: it stands on the first screen already.
 func (b *builder) cites(l *novel.Line) bool {
 	return slices.ContainsFunc(b.d.winners, func(p *mechanism.Proposal) bool {
-		return slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.At.File == l.File && fl.At.Line == l.At.Line })
+		return slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return l.Holds(fl.At.File, fl.At.Off) })
 	})
 }
 
@@ -212,6 +233,17 @@ func mechanisms(v *incident.Verdict) []string {
 	var out []string
 	for _, c := range v.Candidates {
 		out = append(out, c.Mechanism)
+	}
+	return out
+}
+
+// ofSilent is what is shown of the first of few ranks that do not print what all others do.
+func (b *builder) ofSilent(l *novel.Line) (out []incident.Standout) {
+	if last := b.parting(l); last != nil {
+		out = append(out, *last)
+	}
+	if said := b.instead(l); said != nil {
+		out = append(out, *said)
 	}
 	return out
 }
