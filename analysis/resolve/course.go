@@ -14,6 +14,7 @@ import (
 // loss or the time of a step looks at courses, never at single progress lines.
 type Course struct {
 	File   string
+	Form   string
 	Rank   int   // NoRank where nothing proves it
 	Total  int64 // steps there are to be; line.Unknown
 	Points []Point
@@ -93,7 +94,7 @@ func coursesOf(progress []ProgressPoint, world int, obs *worker.Observations) (c
 		if !ok {
 			at = len(courses)
 			index[k] = at
-			courses = append(courses, &Course{File: p.File, Rank: p.Rank, Total: p.Total, loop: p.Loop})
+			courses = append(courses, &Course{File: p.File, Form: p.Form, Rank: p.Rank, Total: p.Total, loop: p.Loop})
 		}
 		c := courses[at]
 		c.Points = append(c.Points, point)

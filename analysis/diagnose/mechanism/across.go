@@ -168,7 +168,7 @@ func (p *Proposal) otherwise(f *resolve.Facts) {
 		o := &list[i]
 		p.For = append(p.For, finding("before its first step this run printed something else than the earlier one", QuoteAt(o.IsAt, nil), QuoteAt(o.WasAt, nil)))
 		if i == 0 {
-			is, was := differing(o.Is, o.Was)
+			is, was := unlike(o.Is, o.Was)
 			p.Summary += fmt.Sprintf("; at its start it printed `%s` where the earlier run printed `%s`", is, was)
 			p.Moot = append(p.Moot, allAdvice(knowledge.ThroughputRegression)...)
 			p.Now = append(p.Now, knowledge.Advice{Text: "Undo what was set otherwise, or rule it out: the lines that differ are quoted in the report."})
@@ -176,8 +176,8 @@ func (p *Proposal) otherwise(f *resolve.Facts) {
 	}
 }
 
-// differing cuts from two lines what they have in common in front, but for numbers; one word of it stays.
-func differing(is, was string) (string, string) {
+// unlike cuts from two lines what they have in common in front, but for numbers; one word of it stays.
+func unlike(is, was string) (string, string) {
 	const most = 80
 	x, y := strings.Fields(is), strings.Fields(was)
 	n := 0
@@ -216,7 +216,7 @@ func nodeFellOff(sc *Scene) *Proposal {
 	if node == "" {
 		return nil
 	}
-	is, was := differing(o.Is, o.Was)
+	is, was := unlike(o.Is, o.Was)
 	p.Nodes, p.Scope, p.Machine = []string{node}, "node", true
 	p.Summary = fmt.Sprintf("%s alone printed `%s` at its start, and `%s` in the earlier run: %s", node, is, was, p.Summary)
 	p.For = append(p.For, finding("what it printed in both runs", QuoteAt(o.IsAt, nil), QuoteAt(o.WasAt, nil)))
