@@ -20,8 +20,8 @@ var (
 	adviceGroupTimeout = Advice{
 		"If the long work is legitimate, raise the timeout for that process group only: init_process_group(timeout=…) or new_group(timeout=…). There is no NCCL variable for it.", ""}
 	adviceKernelLog = Advice{
-		"Check the kernel log on {node} from {since} on: hardware errors and hung file systems show only there.",
-		"ssh {node} 'dmesg -T | grep -Ei \"xid|nvrm|nvlink|ecc|aer|mce|hung task|out of memory\"'"}
+		"Check the kernel log on {node} from {since} on: hardware errors and hung file systems leave lines there.",
+		"ssh {node} 'dmesg -T | grep -Ei \"xid|nvrm|nvlink|ecc|aer|mce|hung_task|blocked for more than|out of memory\"'"}
 	adviceExclude = Advice{
 		"Exclude {node} when you resubmit, and test it before reuse.",
 		"sbatch --exclude={root} …"}

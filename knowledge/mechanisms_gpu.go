@@ -49,12 +49,12 @@ var gpuMechanisms = []Mechanism{
 		Slug: GPUECC, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
 		Alone:  "memory",
 		Nature: EndsProcess | Hardware | RaisesCUDA | OneGPU, Again: Again{Machine: true},
-		Title: "GPU memory is damaged",
+		Title: "an uncorrectable GPU memory error",
 		Meaning: "A GPU reported a memory error that ECC could not correct. " +
 			"That process's data is lost; the GPU needs a reset, or replacing if rows can no longer be remapped.",
 		Now: []Advice{
 			adviceExclude,
-			{"Read the error counters of the GPUs on {node}.", "clush -w {nodes} 'nvidia-smi -q -d ECC,ROW_REMAPPER,PAGE_RETIREMENT | grep -Ei \"uncorrect|pending|failure\"'"},
+			{"Read the error counters of the GPUs on {node}.", "clush -w {nodes} 'nvidia-smi -q -d ECC,ROW_REMAPPER,PAGE_RETIREMENT | grep -Ei \"^GPU|uncorrect|pending|failure\"'"},
 			adviceKernelLog,
 			adviceDrain,
 		},

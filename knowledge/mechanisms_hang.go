@@ -24,7 +24,7 @@ var hangMechanisms = []Mechanism{
 		NextTime: []Advice{
 			adviceRecorder,
 			{"Have a monitor take stacks from all ranks as soon as the step counter stops, before the watchdog ends the job.",
-				"srun --jobid=$SLURM_JOB_ID --overlap bash -c 'for p in $(pgrep -f train); do py-spy dump --pid $p; done'"},
+				"srun --jobid=$SLURM_JOB_ID --overlap --ntasks-per-node=1 bash -c 'for p in $(pgrep -f python.*train); do py-spy dump --pid $p; done'"},
 		},
 		LookAlikes: []LookAlike{
 			{DataloaderStall, "something points to data loading: its last lines, retries, stack, or the storage logs. “Outside NCCL” is not yet “loading data”."},

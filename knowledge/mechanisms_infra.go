@@ -133,7 +133,7 @@ var infrastructureMechanisms = []Mechanism{
 		Now: []Advice{
 			adviceAllLogs,
 			adviceSacct,
-			{"If you know the nodes, read their kernel logs for the time of the failure.", "clush -w {nodes} \"dmesg -T | grep -Ei 'xid|nvrm|oom|hung task|link down|mce' | tail -5\""},
+			{"If you know the nodes, read their kernel logs for the time of the failure.", "clush -w {nodes} \"dmesg -T | grep -Ei 'xid|nvrm|oom|hung_task|blocked for more than|link down|mce' | tail -5\""},
 		},
 		Structural: []Advice{{"Keep one log per rank or node, with timestamps, on storage that survives the node.", ""}},
 		NextTime:   []Advice{adviceRecorder, adviceNCCLWarn},

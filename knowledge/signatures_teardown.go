@@ -152,14 +152,14 @@ var teardownSignatures = []Signature{
 	{
 		ID: "teardown-some-nccl", Role: ConsequenceRole,
 		Literals: []string{"Some NCCL operations have failed or timed out"},
-		Meaning:  "PyTorch ends the process after an error: its data may be incomplete.",
+		Meaning:  "PyTorch aborts the process, so that it doesn't compute on incomplete data.",
 		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 1.8 and later",
 		Example:  "[Rank 0] Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA kernels, subsequent GPU operations might run on corrupted/incomplete data.",
 	},
 	{
 		ID: "teardown-inconsistency", Role: ConsequenceRole,
 		Literals: []string{"To avoid data inconsistency, we are taking the entire process down"},
-		Meaning:  "PyTorch ends the process after an error: its data may be incomplete.",
+		Meaning:  "PyTorch aborts the process, so that it doesn't compute on incomplete data.",
 		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 1.8 and later",
 		Example:  "To avoid data inconsistency, we are taking the entire process down.",
 	},

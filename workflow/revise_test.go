@@ -40,7 +40,7 @@ func TestEachOverturnedConclusionIsAnnouncedOnce(t *testing.T) {
 		change   func(*incident.Report)
 		was, now string
 	}{
-		{"mechanism", func(r *incident.Report) { r.Verdict.Mechanism = "gpu-ecc" }, "“one rank stalled” (likely)", "“GPU memory is damaged” (likely)"},
+		{"mechanism", func(r *incident.Report) { r.Verdict.Mechanism = "gpu-ecc" }, "“one rank stalled” (likely)", "“an uncorrectable GPU memory error” (likely)"},
 		{"status", func(r *incident.Report) { r.Verdict.Status = incident.Confirmed }, "“one rank stalled” (likely)", "“one rank stalled” (confirmed)"},
 		{"root", func(r *incident.Report) { r.Verdict.Root.Ranks = []int{3, 4, 5} }, "root: rank 77", "root: ranks 3-5"},
 		{"accusation dropped", func(r *incident.Report) { r.Verdict.Root.Ranks = nil }, "root: rank 77", "root rank and node unknown"},

@@ -126,7 +126,7 @@ func (x *inquiry) touches(e *Episode, lines []meeting) {
 				ev = append(ev, recordQuote(r))
 			}
 		} else if m.firm {
-			text = "its failed request mentions " + e.ID
+			text = "its failed request went to " + e.ID
 		}
 		who := "the job"
 		if m.c.Rank >= 0 {

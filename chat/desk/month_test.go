@@ -48,7 +48,7 @@ func TestAMonthIsSummedUp(t *testing.T) {
 	casesOf(t, s, "C1", 40)
 	casesOf(t, s, "C2", 3)
 	got := s.says("digest month")
-	wants(t, got, "*Last 30 days*: 40 cases, 20 with a single cause.", "4 min (median), 4 min at most", "GPU memory is damaged: 10 cases, 1000 GPU hours lost", "10 cases, 100 GPU hours lost",
+	wants(t, got, "*Last 30 days*: 40 cases, 20 with a single cause.", "4 min (median), 4 min at most", "An uncorrectable GPU memory error: 10 cases, 1000 GPU hours lost", "10 cases, 100 GPU hours lost",
 		"Verdicts: 5 right, 0 wrong, 35 not rated.", "Fixes: 5 proven by the next run, 0 not, 0 waiting.", "n7 was the culprit in 10 of the 10 runs")
 	if got := s.does(command("C2", "digest month")); !strings.Contains(got, "3 cases") || strings.Contains(got, "culprit") {
 		t.Errorf("of few cases of another channel: %s", got)
