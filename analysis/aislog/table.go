@@ -100,13 +100,6 @@ func says(t *text, b []byte) bool {
 	return true
 }
 
-// Ahead returns a scanner of the same texts that reads ahead on other processors.
-func (s *Scanner) Ahead(n int) *Scanner {
-	out := *s
-	out.sc = s.sc.Ahead(n)
-	return &out
-}
-
 // headLines are looked at whatever they hold: they say what the file is.
 const headLines = 3
 

@@ -36,7 +36,6 @@ func (c *Clock) Known() bool { return c.Proof != Unproven && c.Proof != "" }
 // relation is how one daemon's clock relates to the others': common = own + shift.
 type relation struct {
 	shift float64
-	tied  bool
 }
 
 const (
@@ -69,7 +68,6 @@ func (x *inquiry) relate() {
 	}
 	for i := range x.daemons {
 		if i == ref {
-			x.clock.rel[i].tied = true
 			continue
 		}
 		var apart []float64
@@ -120,12 +118,12 @@ func relationOf(apart []float64) relation {
 		return relation{}
 	}
 	if math.Abs(m) <= 5 {
-		return relation{tied: true}
+		return relation{}
 	}
 	if q := math.Round(m/quarter) * quarter; math.Abs(m-q) <= 5 {
 		m = q
 	}
-	return relation{shift: m, tied: true}
+	return relation{shift: m}
 }
 
 // shared are things in a record that other daemons' records of the same moment hold.

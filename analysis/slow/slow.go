@@ -109,8 +109,7 @@ const (
 
 // Growth is what became longer.
 type Growth struct {
-	Class  Class // "" where the phases do not decide
-	Share  float64
+	Class  Class   // "" where the phases do not decide
 	Phases []Phase // of the class, what grew most first; without one, a phase of no known kind by which the step grew
 	Flat   []Phase // of other classes that stayed as they were, the longest first
 	Spread Spread
@@ -151,7 +150,6 @@ func Decide(all []Phase, was, now float64, across bool) Growth {
 	if g.Class == "" {
 		return g
 	}
-	g.Share = min(share, 1)
 	g.Phases, g.Flat = of(list, g.Class), flat(list, g.Class)
 	g.Spread = spread(g.Phases)
 	if g.Class == Compute && t.unsure(g) {

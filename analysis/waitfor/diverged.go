@@ -44,7 +44,7 @@ func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 			div.add(v, nil)
 		}
 	}
-	if lagged, _ := named(passed); len(lagged) > 0 && 2*len(lagged) < recorded(f) {
+	if lagged := named(passed); len(lagged) > 0 && 2*len(lagged) < recorded(f) {
 		for _, v := range stuck {
 			if !v.P2P && slices.ContainsFunc(lagged, func(id int) bool { return v.byID[id] != nil }) {
 				lag.groups = append(lag.groups, v)
@@ -53,13 +53,12 @@ func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 		g.Shape, g.Root, g.Groups = Lag, lagged, groups(lag.groups)
 		return true
 	}
-	_, g.RankUnknown = named(append(div.ranks, lag.ranks...))
 	switch {
 	case len(div.groups) > 0:
-		g.Root, _ = named(div.ranks)
+		g.Root = named(div.ranks)
 		g.Shape, g.Groups = Diverged, groups(div.groups)
 	case len(lag.groups) > 0:
-		g.Root, _ = named(lag.ranks)
+		g.Root = named(lag.ranks)
 		g.Shape, g.Groups = Lag, groups(lag.groups)
 	default:
 		return false
@@ -68,15 +67,13 @@ func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 }
 
 // named are the global ranks of processes; anonymous where one is not known.
-func named(ranks []*resolve.Rank) (ids []int, anonymous bool) {
+func named(ranks []*resolve.Rank) (ids []int) {
 	for _, r := range ranks {
-		if r.ID == resolve.NoRank {
-			anonymous = true
-		} else {
+		if r.ID != resolve.NoRank {
 			ids = append(ids, r.ID)
 		}
 	}
-	return unique(ids), anonymous
+	return unique(ids)
 }
 
 // comparable says that the members of a group count the same works: senders and receivers do not, and a group without a name may be several.

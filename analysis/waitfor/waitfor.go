@@ -63,10 +63,9 @@ type Graph struct {
 	Unstarted bool
 	// Groups that are stuck at the root of the waiting; Downstream are stuck because of them.
 	Groups, Downstream []*resolve.Group
-	// Ahead are ranks that wait further on than those who wait in a broadcast or another operation with a root: their
-	// being ahead proves no divergence, and excludes none.
-	Ahead         []int
-	IsAhead       bool  // somebody is, proven rank or not
+	// IsAhead is true where somebody waits further on than those who wait in a broadcast or another operation with a root: being ahead proves
+	// no divergence, and excludes none.
+	IsAhead       bool
 	Left          bool  // somebody waits for nobody, and has completed what the others wait in
 	Waiters       []int // ranks pending somewhere
 	Intermediates []int // hold a group while pending in another
@@ -76,9 +75,6 @@ type Graph struct {
 	// Gloo is true where the waiting is read off the time-outs of Gloo, or of a library like it, which name no group and no work; OnGPU
 	// where it was kernels that waited.
 	Gloo, OnGPU bool
-	// RankUnknown is true where a rank that lagged or diverged has no proven global rank.
-	RankUnknown bool
-
 	// reported is, for each file, where its first line stands that reports a wait.
 	reported map[string]int64
 	views    map[*resolve.Group]*view
@@ -130,7 +126,7 @@ func Build(f *resolve.Facts) *Graph {
 
 // read takes in what is pending: the stuck groups, the first one to start first, who waits and who is ahead in them.
 func (g *Graph) read(f *resolve.Facts) []*view {
-	waits, ahead := map[int]bool{}, map[int]bool{}
+	waits := map[int]bool{}
 	var stuck []*view
 	for _, gr := range f.Groups {
 		if len(gr.Pending) == 0 {
@@ -146,10 +142,7 @@ func (g *Graph) read(f *resolve.Facts) []*view {
 				waits[r.ID] = true
 			}
 		}
-		for r := range v.ahead {
-			ahead[r.ID] = r.ID != resolve.NoRank
-			g.IsAhead = true
-		}
+		g.IsAhead = g.IsAhead || len(v.ahead) > 0
 		for _, p := range gr.Pending {
 			g.report(p)
 		}
@@ -159,7 +152,7 @@ func (g *Graph) read(f *resolve.Facts) []*view {
 			waits[r.ID] = true // its own watchdog fired, if only in a group no line of it names
 		}
 	}
-	g.Waiters, g.Ahead = keys(waits), keys(ahead)
+	g.Waiters = keys(waits)
 	sort.SliceStable(stuck, func(i, j int) bool { return stuck[i].earlier(stuck[j]) })
 	return stuck
 }

@@ -56,7 +56,6 @@ func (r *Report) Joined() []int {
 // Analysis is one file.
 type Analysis struct {
 	Reports []Report
-	More    int // reports beyond what is kept
 }
 
 const (
@@ -89,7 +88,6 @@ func Read(ctx context.Context, r io.Reader) (*Analysis, error) {
 	begin := func(x Report) {
 		at, stack = nil, false
 		if len(a.Reports) == maxReports {
-			a.More++
 			return
 		}
 		a.Reports = append(a.Reports, x)

@@ -22,13 +22,10 @@ const None = -1
 
 // Memory is what one file says.
 type Memory struct {
-	Form      string // summary, pickle, json
-	Device    int64  // None; as the process counts them
-	Reserved  int64  // bytes held of the GPU
-	Allocated int64  // bytes that the program uses
-	Peak      int64  // the most it used; None
-	Inactive  int64  // bytes in split blocks that nobody uses: they cannot be given back, and a large request may not fit in
-	Ooms      int64  // None
+	Device    int64 // None; as the process counts them
+	Reserved  int64 // bytes held of the GPU
+	Allocated int64 // bytes that the program uses
+	Inactive  int64 // bytes in split blocks that nobody uses: they cannot be given back, and a large request may not fit in
 	Segments  int
 	Split     int     // segments with both used and unused blocks
 	LargestIn int64   // the largest unused block

@@ -57,7 +57,7 @@ type tally struct {
 }
 
 func newTally(form string) *tally {
-	return &tally{m: Memory{Form: form, Device: None, Peak: None, Ooms: None, Retries: None}, classes: map[int]*Class{}}
+	return &tally{m: Memory{Device: None, Retries: None}, classes: map[int]*Class{}}
 }
 
 // segment takes a segment of bytes, of which some are allocated, and its blocks.
@@ -241,7 +241,7 @@ func readSummary(data string) (*Memory, error) {
 				whose = label
 			}
 			if m = nil; last == nil || last.Device == device && whose == label {
-				m = &Memory{Form: "summary", Device: device, Reserved: None, Allocated: None, Peak: None, Inactive: None, Ooms: None, Retries: None}
+				m = &Memory{Device: device, Reserved: None, Allocated: None, Inactive: None, Retries: None}
 			}
 			continue
 		}
@@ -249,7 +249,6 @@ func readSummary(data string) (*Memory, error) {
 			continue
 		}
 		if o := summaryOom.FindStringSubmatch(line); o != nil {
-			m.Ooms, _ = strconv.ParseInt(o[1], 10, 64)
 			m.Retries, _ = strconv.ParseInt(o[2], 10, 64)
 			at.What = "ooms"
 			m.Lines = append(m.Lines, at)
@@ -285,8 +284,7 @@ func (m *Memory) row(line string, at Line) {
 		return
 	}
 	now, ok := amount(r[2], r[3])
-	peak, ok2 := amount(r[4], r[5])
-	if !ok || !ok2 {
+	if _, peaked := amount(r[4], r[5]); !ok || !peaked {
 		return
 	}
 	to := map[string]*int64{"Allocated memory": &m.Allocated, "GPU reserved memory": &m.Reserved, "Non-releasable memory": &m.Inactive}[r[1]]
@@ -296,9 +294,6 @@ func (m *Memory) row(line string, at Line) {
 	*to = now
 	at.What = strings.ToLower(r[1])
 	m.Lines = append(m.Lines, at)
-	if to == &m.Allocated {
-		m.Peak = peak
-	}
 }
 
 func amount(n, in string) (int64, bool) {

@@ -4,10 +4,10 @@ import "bytes"
 
 // Init is a line about a communicator as such.
 type Init struct {
-	Ptr, ID, Bus, Func, Parent string
-	Rank, NRanks, Dev          int
-	Split, Color               int
-	Phase                      string // START, COMPLETE, Abort COMPLETE, Destroy COMPLETE
+	Ptr, ID, Bus, Parent string
+	Rank, NRanks, Dev    int
+	Split, Color         int
+	Phase                string // START, COMPLETE, Abort COMPLETE, Destroy COMPLETE
 }
 
 // phases are what ends such a line.
@@ -41,11 +41,6 @@ func ReadInit(text []byte) (Init, bool) {
 	i := bytes.Index(text, []byte("comm 0x"))
 	if end < 0 || i < 0 || i > end {
 		return c, false
-	}
-	if before := bytes.Fields(text[:i]); len(before) > 0 {
-		if last := before[len(before)-1]; bytes.HasPrefix(last, []byte("nccl")) {
-			c.Func = clip(last)
-		}
 	}
 	b := text[i:end]
 	c.Ptr, c.ID, c.Bus, c.Parent = clip(word(b, "comm ")), clip(word(b, "commId ")), clip(word(b, "busId ")), clip(word(b, "parent "))

@@ -17,7 +17,6 @@ type World struct {
 
 // Joined is a communicator as its members see it.
 type Joined struct {
-	Key     string
 	Size    int
 	Members []Member // by rank
 	// Guessed: no line names the communicator on all ranks; its members are those whose ranks are each there once.
@@ -29,16 +28,6 @@ type Member struct {
 	Log  *Log
 	Proc *Proc
 	Comm *Comm // nil in World.Procs
-}
-
-// Of is the member with a rank, or nil.
-func (j *Joined) Of(rank int) *Member {
-	for i := range j.Members {
-		if j.Members[i].Comm.Rank == rank {
-			return &j.Members[i]
-		}
-	}
-	return nil
 }
 
 // All says that every rank of the communicator is there.
@@ -83,7 +72,7 @@ func Join(logs []*Log) *World {
 			named[c] = key
 			g := groups[key]
 			if g == nil {
-				g = &Joined{Key: key, Size: c.NRanks, Guessed: guessed}
+				g = &Joined{Size: c.NRanks, Guessed: guessed}
 				groups[key] = g
 			}
 			g.Members = append(g.Members, Member{m.Log, m.Proc, c})

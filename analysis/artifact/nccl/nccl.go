@@ -47,16 +47,15 @@ type Log struct {
 
 // Proc is a process that writes into a log.
 type Proc struct {
-	Host        string
-	Pid         int
-	First, Last At
-	Lines       int64
-	Comms       []*Comm
-	Networks    []Said    // "IB", "Socket", "AWS Libfabric"
-	Addrs       []Address // of its host
-	Plugins     []Said
-	Faults      []Fault // the first ones
-	FaultsN     int
+	Host     string
+	Pid      int
+	Last     At
+	Lines    int64
+	Comms    []*Comm
+	Networks []Said    // "IB", "Socket", "AWS Libfabric"
+	Addrs    []Address // of its host
+	Plugins  []Said
+	Faults   []Fault // the first ones
 	// Stamp is of its last line that has one, in seconds of its own wall clock; 0 unknown.
 	Stamp int64
 }
@@ -81,18 +80,16 @@ type Comm struct {
 	NRanks int
 	Dev    int    // CUDA ordinal in this process
 	Bus    string // "5d000"
-	Func   string // ncclCommInitRank, ncclCommSplit; "" where the version does not print it
 	Parent string // pointer of the communicator it was split from
 	Split  int    // which of the parent's splits, Unknown
 	Color  int
 	// Began and Ready are its "Init START" and "Init COMPLETE". Calls are counted from the beginning where one of them is there.
-	Began, Ready, Aborted, Destroyed At
-	Calls                            int64 // collectives called
-	P2P                              int64 // sends and receives called
-	LastP2P                          At
-	ring                             []Call
-	Global                           int // RCCL states the global rank; Unknown
-	after                            At
+	Began, Ready, Destroyed At
+	Calls                   int64 // collectives called
+	P2P                     int64 // sends and receives called
+	ring                    []Call
+	Global                  int // RCCL states the global rank; Unknown
+	after                   At
 }
 
 // Unknown stands for a number that no line states.

@@ -273,7 +273,7 @@ func (r *reader) proc(e *entry, at At) *proc {
 		if len(r.procs) >= maxProcs {
 			return nil
 		}
-		p = &proc{Proc: &Proc{Host: clip(e.host), Pid: e.pid, First: at}, key: string(e.who), comms: map[string]*Comm{}}
+		p = &proc{Proc: &Proc{Host: clip(e.host), Pid: e.pid}, key: string(e.who), comms: map[string]*Comm{}}
 		r.procs[p.key] = p
 		r.log.Procs = append(r.log.Procs, p.Proc)
 	}
@@ -313,7 +313,6 @@ func (r *reader) call(p *proc, ptr []byte, nranks, global int, call *Call) {
 	}
 	if oneSided[call.Op] {
 		c.P2P++
-		c.LastP2P = call.At
 		return
 	}
 	c.Calls++
@@ -380,9 +379,6 @@ func (p *proc) init(r *reader, x Init, at At) {
 	if x.ID != "" {
 		c.ID = x.ID
 	}
-	if x.Func != "" {
-		c.Func = x.Func
-	}
 	if x.Parent != "" {
 		c.Parent, c.Split, c.Color = x.Parent, x.Split, x.Color
 	}
@@ -392,7 +388,7 @@ func (p *proc) init(r *reader, x Init, at At) {
 	case "COMPLETE":
 		c.Ready = at
 	case "Abort COMPLETE":
-		c.Aborted, p.ended = at, at
+		p.ended = at
 	case "Destroy COMPLETE":
 		c.Destroyed, p.ended = at, at
 	}
@@ -425,7 +421,6 @@ func (p *proc) addresses(msg []byte, at At) {
 }
 
 func (p *proc) fault(e *entry, at At) {
-	p.FaultsN++
 	if len(p.Faults) >= maxFaults {
 		return
 	}

@@ -78,7 +78,6 @@ type report struct {
 		Size  int64  `json:"size"`
 		Count int64  `json:"count"`
 		Type  string `json:"type"`
-		Redop string `json:"redop"`
 		Out   *side  `json:"out_of_place"`
 		In    *side  `json:"in_place"`
 	} `json:"results"`
@@ -139,7 +138,7 @@ func (r *report) run() Run {
 	out.RowsMore = max(0, len(r.Results)-maxRows)
 	for i := out.RowsMore; i < len(r.Results); i++ {
 		w := &r.Results[i]
-		out.Rows = append(out.Rows, Row{Size: w.Size, Count: w.Count, Type: bounded(w.Type, 32), Redop: bounded(w.Redop, 32), Record: fmt.Sprintf("results[%d]", i),
+		out.Rows = append(out.Rows, Row{Size: w.Size, Count: w.Count, Type: bounded(w.Type, 32), Record: fmt.Sprintf("results[%d]", i),
 			Out: w.Out.half(), In: w.In.half()})
 	}
 	if r.Bounds != nil {
@@ -149,7 +148,6 @@ func (r *report) run() Run {
 		if v, ok := r.Average.Bandwidth.number(); ok {
 			out.Average, out.HasAverage, out.Below = v, true, r.Average.Okay == "false"
 		}
-		out.AverageValue = string(r.Average.Bandwidth)
 	}
 	return out
 }

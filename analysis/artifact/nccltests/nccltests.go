@@ -19,7 +19,6 @@ type Run struct {
 	Collective string
 	Version    string
 	Start      lines.Place // its first line
-	Header     lines.Place
 	Devices    []Device
 	Rows       []Row
 	RowsMore   int // rows beyond what is kept
@@ -28,8 +27,7 @@ type Run struct {
 	HasAverage bool
 	AverageAt  lines.Place
 	// Below: the program was told a least average (NCCL_TESTS_MIN_BW), and this is below 90 % of it.
-	Below        bool
-	AverageValue string // as written, in JSON
+	Below bool
 	// Began is when, as the file states it, in the local time of the host; "" where it does not.
 	Began string
 	// JSON: rows stand in objects, not in lines. Each is how many ranks follow one another from each device that is listed.
@@ -55,7 +53,7 @@ type Device struct {
 // Row is one size.
 type Row struct {
 	Size, Count int64
-	Type, Redop string
+	Type        string
 	Out, In     Half // out of place, in place
 	Place       lines.Place
 	Record      string // the object in JSON

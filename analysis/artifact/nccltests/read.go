@@ -99,7 +99,6 @@ type reader struct {
 	run     *Run
 	next    string   // the collective that a command names, for the next test
 	columns []string // of the present table
-	more    bool     // there are more tests than are kept
 }
 
 // open starts a test unless the present one is still at its beginning.
@@ -117,8 +116,6 @@ func (r *reader) close() {
 	if r.run != nil && len(r.run.Devices)+len(r.run.Rows) > 0 {
 		if len(r.runs) < maxRuns {
 			r.runs = append(r.runs, *r.run)
-		} else {
-			r.more = true
 		}
 	}
 	r.run, r.columns = nil, nil
@@ -153,7 +150,7 @@ func (r *reader) line(l lines.Line, text string) bool {
 	}
 	if c := columns(text); c != nil {
 		run := r.open(l.Place, r.run != nil && r.run.HasAverage)
-		run.Header, r.columns = l.Place, c
+		r.columns = c
 		run.Counts = has(c, "#wrong")
 		return true
 	}
@@ -259,8 +256,6 @@ func (r *reader) row(l lines.Line, body string) bool {
 		case "type":
 			w.Type = c
 			ok = !ascii.Digit(c[0])
-		case "redop":
-			w.Redop = c
 		case "time":
 			if times++; times == 2 {
 				h = &w.In

@@ -30,7 +30,6 @@ type Split struct {
 	Rest              Point // of those who still agree; with as many others as odd ones there is none
 	Ranks             int
 	Steps             int // with a difference
-	Until             int64
 	// Axis and Members are the group within which values differ, where that is known; Axis is Unplaced for all ranks together.
 	Axis    int
 	Members []int
@@ -274,7 +273,6 @@ func split(steps map[int64]map[int]Point, need int) (s Split, ok bool) {
 			return s, false // they were never equal
 		default:
 			s.Steps++
-			s.Until = step
 			if ok {
 				continue
 			}

@@ -288,7 +288,7 @@ func tcp(src, dst netip.Addr, b []byte, size int) (*segment, bool) {
 		return nil, false
 	}
 	s := &segment{src: netip.AddrPortFrom(src, binary.BigEndian.Uint16(b)).String(), dst: netip.AddrPortFrom(dst, binary.BigEndian.Uint16(b[2:])).String(),
-		seq: binary.BigEndian.Uint32(b[4:]), hasSeq: true, size: max(0, size-head), fin: b[13]&1 != 0, syn: b[13]&2 != 0, rst: b[13]&4 != 0, window: int(binary.BigEndian.Uint16(b[14:]))}
+		seq: binary.BigEndian.Uint32(b[4:]), hasSeq: true, size: max(0, size-head), syn: b[13]&2 != 0, rst: b[13]&4 != 0, window: int(binary.BigEndian.Uint16(b[14:]))}
 	if s.syn {
 		s.size = 0
 	}

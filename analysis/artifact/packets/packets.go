@@ -64,7 +64,6 @@ type segment struct {
 	hasSeq   bool
 	size     int // of its data
 	syn, rst bool
-	fin      bool
 	window   int // −1 unknown
 	at       Sample
 }

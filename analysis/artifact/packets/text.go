@@ -71,7 +71,7 @@ func Read(ctx context.Context, in io.Reader) (*Capture, error) {
 			return nil
 		}
 		t.out.Packets++
-		s := segment{src: host(m[1]), dst: host(m[2]), window: -1, syn: strings.Contains(m[3], "S"), rst: strings.Contains(m[3], "R"), fin: strings.Contains(m[3], "F"), at: Sample{There: true, Place: l.Place}}
+		s := segment{src: host(m[1]), dst: host(m[2]), window: -1, syn: strings.Contains(m[3], "S"), rst: strings.Contains(m[3], "R"), at: Sample{There: true, Place: l.Place}}
 		s.size = int(number(m[7]))
 		if m[4] != "" {
 			s.seq, s.hasSeq = uint32(number(m[4])), true

@@ -35,8 +35,7 @@ type spyJSON struct {
 	GIL    bool              `json:"owns_gil"`
 	Frames []json.RawMessage `json:"frames"`
 	Info   *struct {
-		Command string   `json:"command_line"`
-		Parent  *spyInfo `json:"parent"`
+		Command string `json:"command_line"`
 	} `json:"process_info"`
 }
 
@@ -111,12 +110,9 @@ func (r *reader) jsonThread(s *stream, raw json.RawMessage, off int, places *pla
 		s.cur.PID = j.PID
 		if j.Info != nil {
 			s.cur.Command = clip(j.Info.Command)
-			if j.Info.Parent != nil {
-				s.cur.Parent = j.Info.Parent.PID
-			}
 		}
 	}
-	t := Thread{ID: clip(j.ID.String()), Name: clip(j.Name), TID: j.TID, State: "idle", GIL: j.GIL, At: at}
+	t := Thread{ID: clip(j.ID.String()), Name: clip(j.Name), TID: j.TID, State: "idle", At: at}
 	if j.Active || j.GIL {
 		t.State = "active"
 	}

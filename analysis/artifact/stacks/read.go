@@ -231,8 +231,7 @@ func (r *reader) process(s *stream, msg string, at At) bool {
 		s.cur.Command = clip(m[2])
 		return true
 	}
-	if m := spyParent.FindStringSubmatch(msg); m != nil && s.open {
-		s.cur.Parent, _ = strconv.Atoi(m[1])
+	if s.open && spyParent.MatchString(msg) {
 		return true
 	}
 	if spyPython.MatchString(msg) {
@@ -294,7 +293,7 @@ func (r *reader) thread(s *stream, msg string, at At) bool {
 		case "active", "idle":
 			t.State = m[2]
 		default:
-			t.State, t.GIL = "active", m[2] != ""
+			t.State = "active"
 		}
 		r.spyThread(s, t)
 		return true

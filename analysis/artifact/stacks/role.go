@@ -136,7 +136,6 @@ func (s *Stack) settle(threads []Thread) bool {
 	s.Kind = kindOf(s.Command, t.Frames)
 	s.Place, s.Op, s.Named = placeOf(t.Frames)
 	s.User = userFrame(t.Frames)
-	s.Depth = len(t.Frames)
 	h := fnv.New64a()
 	for k := range t.Frames {
 		f := &t.Frames[k]

@@ -59,7 +59,6 @@ type Thread struct {
 	ID, Name string
 	TID      int    // of the operating system; 0 unknown
 	State    string // "active", "idle"; "" not stated
-	GIL      bool   // holds Python's global lock
 	Current  bool   // faulthandler: the one that caused the dump
 	Frames   []Frame
 	At       At
@@ -69,7 +68,6 @@ type Thread struct {
 type Stack struct {
 	Tool    Tool
 	PID     int // 0 unknown
-	Parent  int // 0 unknown
 	Command string
 	// Rank, Local and Host are what a header above it or the command states; line.Unknown and "" if nothing does. Option is the N
 	// of a "--rank N" in the command, which may mean something else.
@@ -77,9 +75,8 @@ type Stack struct {
 	Host                string
 	Kind                Kind
 	Threads             int
-	// Thread is the one that decides what the process is about, with the innermost of its calls. Depth is how many it had.
+	// Thread is the one that decides what the process is about, with the innermost of its calls.
 	Thread Thread
-	Depth  int
 	Place  Place
 	Op     string // the collective, "" for other places
 	// Named is the index of the frame that tells the place, User of the innermost one of the job's own code; −1: none.

@@ -23,7 +23,7 @@ const (
 // Read reads a trace. What is damaged or cut short is read up to there, and Trace.Cut says so; an error says that nothing of it is
 // of use.
 func Read(ctx context.Context, r io.Reader) (*Trace, error) {
-	c := &collector{in: newInput(r), ctx: ctx, t: Trace{Form: "kineto", Rank: None, World: None}, texts: map[string]string{}}
+	c := &collector{in: newInput(r), ctx: ctx, t: Trace{Rank: None, World: None}, texts: map[string]string{}}
 	err := c.top()
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return nil, ctxErr
@@ -81,7 +81,6 @@ func (c *collector) top() error {
 		return err
 	}
 	if b == '[' {
-		c.t.Form = "array"
 		return c.events()
 	}
 	if b, err = c.in.next(); err != nil {
@@ -136,14 +135,13 @@ func (c *collector) top() error {
 // job reads what the profiler says of the job.
 func (c *collector) job(raw []byte, at int) {
 	var info struct {
-		Backend string `json:"backend"`
-		Rank    *int   `json:"rank"`
-		World   *int   `json:"world_size"`
+		Rank  *int `json:"rank"`
+		World *int `json:"world_size"`
 	}
 	if json.Unmarshal(raw, &info) != nil || info.Rank == nil || info.World == nil || *info.Rank < 0 || *info.Rank >= *info.World || *info.World > 1<<24 {
 		return
 	}
-	c.t.Rank, c.t.World, c.t.Backend = *info.Rank, *info.World, clip(info.Backend)
+	c.t.Rank, c.t.World = *info.Rank, *info.World
 	_ = members(raw, func(m *member) {
 		if string(m.key) == "rank" {
 			c.t.Info = Text{c.in.lineOf(at + m.at), c.in.base + int64(at+m.at), string(raw[m.at:m.start]), string(m.value)}
@@ -194,7 +192,7 @@ func (c *collector) events() error {
 // event is what is looked at of one event before anything is kept of it.
 type event struct {
 	phase, cat, name, ts, dur, args []byte
-	nameAt, nameEnd, nameValue      int
+	nameAt, nameValue               int
 	durAt, durEnd, durValue         int
 }
 
@@ -207,7 +205,7 @@ func (c *collector) event(raw []byte, at int) error {
 		case "cat":
 			e.cat = m.value
 		case "name":
-			e.name, e.nameAt, e.nameValue, e.nameEnd = m.value, m.at, m.start, m.end
+			e.name, e.nameAt, e.nameValue = m.value, m.at, m.start
 		case "ts":
 			e.ts = m.value
 		case "dur":

@@ -24,13 +24,11 @@ const None = -1
 
 // Trace is what one file says.
 type Trace struct {
-	Form    string // kineto, or array: without anything about the job
-	Rank    int    // as distributedInfo states it; None
-	World   int
-	Backend string
-	Info    Text // where the rank is stated
-	Events  int64
-	GPU     bool // kernels are in it: shares are of the GPU's time. Else of the process's, by its collectives
+	Rank   int // as distributedInfo states it; None
+	World  int
+	Info   Text // where the rank is stated
+	Events int64
+	GPU    bool // kernels are in it: shares are of the GPU's time. Else of the process's, by its collectives
 	// Steps are those of the profiler's schedule (ProfilerStep#N), ascending. Without any, one step with the number None stands
 	// for all that was recorded.
 	Steps []Step
