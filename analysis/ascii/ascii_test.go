@@ -22,3 +22,16 @@ func TestClassesAreThoseOfASCII(t *testing.T) {
 		}
 	}
 }
+
+func TestWordsAndNumbers(t *testing.T) {
+	for text, want := range map[string][2]bool{"send 3": {true, true}, "a recv": {true, false}, "": {}, "sen": {}} {
+		if got := [2]bool{Has(text, "send", "recv"), Begins(text, "recv", "send")}; got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+	for text, want := range map[string][2]int64{"12a": {12, 2}, "": {}, "a1": {}, "1234": {}, "007": {7, 3}} {
+		if n, length := Number([]byte(text), 3); n != want[0] || length != int(want[1]) {
+			t.Errorf("%q: %d of %d, want %v", text, n, length, want)
+		}
+	}
+}

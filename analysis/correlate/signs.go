@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"faultline/analysis/aislog"
+	"faultline/analysis/ascii"
 	"faultline/knowledge"
 )
 
@@ -72,7 +73,7 @@ func (x *inquiry) classify(d int, g *aislog.Group, e *aislog.Event) (mech knowle
 		return "", ""
 	}
 	refused := strings.Contains(e.Text, "connection refused")
-	slow := strings.Contains(e.Text, "deadline exceeded") || strings.Contains(e.Text, "i/o timeout") || strings.Contains(e.Text, "Client.Timeout")
+	slow := ascii.Has(e.Text, "deadline exceeded", "i/o timeout", "Client.Timeout")
 	switch g.Kind {
 	case aislog.OutOfSpace:
 		return knowledge.StorageFull, self

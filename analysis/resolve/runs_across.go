@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"strings"
 
+	"faultline/analysis/ascii"
 	"faultline/analysis/line"
 	"faultline/analysis/worker"
 )
@@ -118,7 +118,7 @@ func (l *afterLine) again(ended map[string]map[int]bool) bool {
 	if l.exit == nil {
 		return false
 	}
-	told := strings.HasPrefix(l.exit.What, "Exited") || strings.HasPrefix(l.exit.What, "Terminated") || strings.HasPrefix(l.exit.What, "Killed")
+	told := ascii.Begins(l.exit.What, "Exited", "Terminated", "Killed")
 	return !told || slices.ContainsFunc(l.exit.Tasks, func(n int) bool { return ended[l.File][n] })
 }
 

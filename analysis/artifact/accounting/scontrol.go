@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"faultline/analysis/ascii"
 	"faultline/analysis/line"
 	"faultline/pattern"
 )
@@ -134,5 +135,5 @@ func (r *reader) nodeLine(text string, off, no int64) {
 // Down says that the controller holds the node for lost, or will not use it.
 func (n *Node) Down() bool {
 	s := strings.ToUpper(n.State)
-	return strings.HasPrefix(s, "DOWN") || strings.Contains(s, "*") || strings.Contains(s, "FAIL") || strings.Contains(s, "NOT_RESPONDING")
+	return strings.HasPrefix(s, "DOWN") || ascii.Has(s, "*", "FAIL", "NOT_RESPONDING")
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"faultline/analysis/artifact/lines"
+	"faultline/analysis/ascii"
 	"faultline/pattern"
 )
 
@@ -155,7 +156,7 @@ func (r *reader) ipLine(l lines.Line, trimmed string) bool {
 		}
 		return true
 	}
-	return strings.HasPrefix(trimmed, "link/") || strings.HasPrefix(trimmed, "inet") || strings.HasPrefix(trimmed, "valid_lft") || strings.HasPrefix(trimmed, "altname ") || strings.HasPrefix(trimmed, "vf ")
+	return ascii.Begins(trimmed, "link/", "inet", "valid_lft", "altname ", "vf ")
 }
 
 // fabricLine reads below "Errors for …" of ibqueryerrors: "GUID 0x… port 1: [SymbolErrorCounter == 5] [LinkDownedCounter == 2]".
@@ -191,7 +192,7 @@ func (r *reader) pingLine(l lines.Line, trimmed string) bool {
 		p.Sent, p.Received, p.Ended, p.Result = atoi(m[1]), atoi(m[2]), true, l.Place
 		return true
 	}
-	return strings.Contains(trimmed, " bytes from ") || strings.HasPrefix(trimmed, "--- ") || strings.HasPrefix(trimmed, "rtt ") || strings.HasPrefix(trimmed, "ping: ") || strings.HasPrefix(trimmed, "From ")
+	return strings.Contains(trimmed, " bytes from ") || ascii.Begins(trimmed, "--- ", "rtt ", "ping: ", "From ")
 }
 
 // layouts of a line that is a moment and nothing else.

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"faultline/analysis/artifact/lines"
+	"faultline/analysis/ascii"
 	"faultline/pattern"
 )
 
@@ -226,5 +227,5 @@ func frame(s string) (string, bool) {
 }
 
 func library(f string) bool {
-	return f == "" || strings.Contains(f, "torch/distributed/") || strings.Contains(f, "torch/utils/") || strings.Contains(f, "contextlib.py")
+	return f == "" || ascii.Has(f, "torch/distributed/", "torch/utils/", "contextlib.py")
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"faultline/analysis/artifact/pickle"
+	"faultline/analysis/ascii"
 	"faultline/pattern"
 )
 
@@ -42,7 +43,7 @@ func Read(ctx context.Context, r io.Reader) (*Memory, error) {
 	switch {
 	case pickle.Recognise([]byte(data[:min(len(data), 3)])):
 		return readPickle(data)
-	case strings.HasPrefix(trimmed, "[") || strings.HasPrefix(trimmed, "{"):
+	case ascii.Begins(trimmed, "[", "{"):
 		return readJSON(data)
 	}
 	return readSummary(data)

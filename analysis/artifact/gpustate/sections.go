@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"faultline/analysis/artifact/kernel"
+	"faultline/analysis/ascii"
 	"faultline/pattern"
 )
 
@@ -182,7 +183,7 @@ func (r *reader) csv(s string, p Place) {
 		if slowReasons[r.names[i]] {
 			g.slowed(c, p)
 		}
-		if strings.Contains(c, "[GPU is lost]") || strings.Contains(c, "[Unknown Error]") || strings.Contains(c, "ERR!") {
+		if ascii.Has(c, "[GPU is lost]", "[Unknown Error]", "ERR!") {
 			g.add(Unread, 1, p)
 		}
 	}

@@ -122,14 +122,8 @@ func sourceOf(b []byte) []byte {
 }
 
 func digits(b []byte) (n, length int) {
-	for length < len(b) && ascii.Digit(b[length]) {
-		if length == 9 {
-			return 0, 0
-		}
-		n = 10*n + int(b[length]-'0')
-		length++
-	}
-	return n, length
+	v, length := ascii.Number(b, 9)
+	return int(v), length
 }
 
 func tailDigits(b []byte) int {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"faultline/analysis/artifact/lines"
+	"faultline/analysis/ascii"
 	"faultline/pattern"
 )
 
@@ -35,7 +36,7 @@ func Recognise(head []byte) bool {
 		var more bool
 		l, head, more = bytes.Cut(head, []byte("\n"))
 		text := string(bytes.TrimSpace(l[:min(len(l), lines.Max)]))
-		if text == "" || !more && tcp > 0 || strings.HasPrefix(text, "tcpdump: ") || strings.HasPrefix(text, "listening on ") || strings.HasPrefix(text, "reading from file ") {
+		if text == "" || !more && tcp > 0 || ascii.Begins(text, "tcpdump: ", "listening on ", "reading from file ") {
 			continue
 		}
 		all++

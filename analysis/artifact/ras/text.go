@@ -418,16 +418,7 @@ func leading(b []byte) (int64, []byte, bool) {
 	return n, b[k:], k > 0
 }
 
-func digits(b []byte) (n int64, length int) {
-	for length < len(b) && ascii.Digit(b[length]) {
-		if length == 17 {
-			return 0, 0
-		}
-		n = 10*n + int64(b[length]-'0')
-		length++
-	}
-	return n, length
-}
+func digits(b []byte) (n int64, length int) { return ascii.Number(b, 17) }
 
 func clip(b []byte) string {
 	return string(bytes.ToValidUTF8(b[:min(len(b), maxWord)], []byte("?")))

@@ -259,7 +259,7 @@ func native(file string) bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(b, "libc10") || strings.HasPrefix(b, "python3")
+	return ascii.Begins(b, "libc10", "python3")
 }
 
 // processes is the layout of a list by ps: where its columns are.

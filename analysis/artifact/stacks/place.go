@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"faultline/analysis/ascii"
 	"faultline/pattern"
 )
 
@@ -283,7 +284,7 @@ var standard = map[string]bool{"threading.py": true, "queue.py": true, "subproce
 
 // inLib says that a path lies where Python keeps libraries.
 func inLib(path string) bool {
-	return strings.Contains(path, "/site-packages/") || strings.Contains(path, "/dist-packages/") || strings.Contains(path, "/lib/python")
+	return ascii.Has(path, "/site-packages/", "/dist-packages/", "/lib/python")
 }
 
 func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"faultline/analysis/ascii"
 )
 
 // Limits of a comparison.
@@ -218,7 +220,7 @@ func (x *comparer) teams() map[int][]int {
 
 func pairwise(op string) bool {
 	op = strings.ToLower(op)
-	return strings.Contains(op, "send") || strings.Contains(op, "recv")
+	return ascii.Has(op, "send", "recv")
 }
 
 // outOfLine says that a rank holds its peers in a step, by how many times its own work is longer than theirs, and whether it waits

@@ -70,9 +70,9 @@ func (n *note) character() {
 	switch op := strings.ToLower(n.name); {
 	case strings.Contains(op, "sendrecv") && n.group == "": // an all-to-all has the same kernel
 		n.pair, n.swap = true, true
-	case strings.Contains(op, "send") || strings.Contains(op, "recv"):
+	case ascii.Has(op, "send", "recv"):
 		n.pair = true
-	case strings.Contains(op, "alltoall") || strings.Contains(op, "all_to_all"):
+	case ascii.Has(op, "alltoall", "all_to_all"):
 		n.swap = true
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"faultline/analysis/ascii"
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/analysis/worker"
@@ -106,7 +107,7 @@ func firstAbsent(s *Scene) bool {
 func notFetched(f *resolve.Facts) []*resolve.Failure {
 	var out []*resolve.Failure
 	for _, fl := range f.Failures {
-		late := strings.Contains(fl.Text, "Socket Timeout") || strings.Contains(fl.Text, "wait timeout after ")
+		late := ascii.Has(fl.Text, "Socket Timeout", "wait timeout after ")
 		switch {
 		case late && strings.Contains(fl.Text, "ncclUniqueId from [0]"):
 			out = append(out, fl)

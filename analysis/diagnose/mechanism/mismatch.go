@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"faultline/analysis/ascii"
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/analysis/worker"
@@ -34,7 +35,7 @@ func otherBackend(s *Scene, ranks []int) (bool, []incident.Evidence) {
 }
 
 func inGloo(x *worker.Exception) bool {
-	return strings.Contains(x.Message, "gloo/transport") || strings.Contains(x.Message, "[gloo") || strings.Contains(x.Type, "gloo")
+	return ascii.Has(x.Message, "gloo/transport", "[gloo") || strings.Contains(x.Type, "gloo")
 }
 
 // inCollective says that a traceback whose last line is lost ends inside a call of torch.distributed that waits for others. Of
