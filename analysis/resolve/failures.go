@@ -25,11 +25,11 @@ type breakdown struct {
 func breakdownOf(f Facts, obs *worker.Observations, warn *notes) breakdown {
 	said, orphans := &printed{likes: newLikes(true), tolerance: tolerance{f: &f}, warn: warn}, orphansOf(obs)
 	said.print(obs, orphans)
-	f.Failures = append(said.all, f.exits(obs, orphans)...)
+	f.Failures = slices.Concat(said.all, f.exits(obs, orphans))
 	sharedMemory(f.Failures)
 	f.Failures = append(f.Failures, f.tasks(obs)...)
 	ends, kills := f.ends(obs)
-	f.Ends = append(ends, f.Accounting.ends(f.clock, f.controllers)...)
+	f.Ends = slices.Concat(ends, f.Accounting.ends(f.clock, f.controllers))
 	f.Failures = append(f.withRecords(append(f.Failures, kills...)), f.ladderFailures()...)
 	for _, decide := range []func() []amendment{f.notFetched, f.itemsMissing} {
 		enact(decide(), warn)

@@ -57,7 +57,7 @@ type tally struct {
 	seen    int
 }
 
-func newTally(form string) *tally {
+func newTally() *tally {
 	return &tally{m: Memory{Device: None, Retries: None}, classes: map[int]*Class{}}
 }
 
@@ -120,7 +120,7 @@ func (t *tally) finish() (*Memory, error) {
 // readPickle reads {"segments": [{…, "blocks": [{"size": …, "state": …}]}], "device_traces": …}; before, the list alone. Nothing is
 // dropped while it is read: segments share their stacks.
 func readPickle(data string) (*Memory, error) {
-	t := newTally("pickle")
+	t := newTally()
 	number := func(v pickle.Value, key string) int64 {
 		n, ok := v.Get(key).Int()
 		if !ok {
@@ -163,7 +163,7 @@ type segmentJSON struct {
 }
 
 func readJSON(data string) (*Memory, error) {
-	t := newTally("json")
+	t := newTally()
 	dec := json.NewDecoder(strings.NewReader(data))
 	tok, err := dec.Token()
 	if err != nil {

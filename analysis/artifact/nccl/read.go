@@ -241,7 +241,7 @@ func (r *reader) begin(b []byte, at At) (p *proc, ours bool) {
 	if !r.e.split(b, i) {
 		return nil, false
 	}
-	if p = r.proc(&r.e, at); p != nil && r.e.stamp == 0 {
+	if p = r.proc(&r.e); p != nil && r.e.stamp == 0 {
 		*o = opening{text: append(o.text[:0], head...), p: p, e: entry{dev: r.e.dev, warn: r.e.warn, source: bytes.Clone(r.e.source)}}
 	}
 	return p, true
@@ -264,7 +264,7 @@ func (r *reader) torn(at At) {
 	}
 }
 
-func (r *reader) proc(e *entry, at At) *proc {
+func (r *reader) proc(e *entry) *proc {
 	if r.last != nil && string(e.who) == r.last.key {
 		return r.last
 	}

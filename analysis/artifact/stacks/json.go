@@ -39,10 +39,6 @@ type spyJSON struct {
 	} `json:"process_info"`
 }
 
-type spyInfo struct {
-	PID int `json:"pid"`
-}
-
 type spyFrameJSON struct {
 	Name  string `json:"name"`
 	File  string `json:"filename"`

@@ -133,10 +133,3 @@ func nanoseconds(b []byte) (int64, bool) {
 	}
 	return v, true
 }
-
-func clip(s string) string {
-	if len(s) > maxText {
-		return strings.ToValidUTF8(s[:maxText], "")
-	}
-	return s
-}
