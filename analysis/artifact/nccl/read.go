@@ -171,7 +171,7 @@ func (r *reader) line(b []byte, at At) {
 		return
 	}
 	e := &r.e
-	p, ours := r.begin(b, at)
+	p, ours := r.begin(b)
 	if !ours {
 		if v := bannerOf(b); v != "" && r.log.Version == "" {
 			r.log.Version, r.log.VersionAt = v, at
@@ -222,7 +222,7 @@ type opening struct {
 const openings = 64
 
 // begin takes a line apart into r.e, and finds its process: nil where that is one too many. It reports false for lines of others.
-func (r *reader) begin(b []byte, at At) (p *proc, ours bool) {
+func (r *reader) begin(b []byte) (p *proc, ours bool) {
 	i := markAt(b)
 	if i < 0 {
 		return nil, false
