@@ -51,6 +51,8 @@ func TestWhatPeopleHandInBesideTheLogs(t *testing.T) {
 const (
 	lostPeerOnH2 = "step 1 loss 2.15\nstep 2 loss 2.14\n[rank0]:[E1201 10:00:30.100200300 ProcessGroupNCCL.cpp:552] [Rank 0] Collective WorkNCCL(SeqNum=811, OpType=ALLREDUCE, NumelIn=1024, NumelOut=1024, Timeout(ms)=600000) raised the following async exception: NCCL error: remote process exited or there was a network error, NCCL version 2.21.5\n" +
 		"ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.\nLast error:\nsocketProgress: Connection closed by remote peer h2<54000>\n"
+	diskFailed      = "[Mon Sep 14 04:30:39 2026] nvme nvme1: I/O 900 (I/O Cmd) QID 2 timeout, aborting\n[Mon Sep 14 04:31:10 2026] EXT4-fs (nvme1n1): Remounting filesystem read-only\n"
+	crashedOnT7     = "srun: error: t7: task 3: Segmentation fault (core dumped)\nsrun: error: t4: task 0: Terminated\nsrun: error: t5: task 1: Terminated\n"
 	killedForMemory = "[Mon Dec  1 10:00:27 2025] Memory cgroup out of memory: Killed process 4012 (ray::WorkerDict) total-vm:512000000kB, anon-rss:401000000kB, file-rss:1200kB, shmem-rss:2000kB, UID:0 pgtables:900000kB oom_score_adj:0\n"
 )
 
@@ -216,6 +218,30 @@ var besideCases = []besideCase{
 		},
 		evidence: map[string]string{"dmesg-n2.txt": "[Wed Jun  4 10:00:12 2025] NVRM: Xid (PCI:0000:02:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n"},
 		want:     []string{"gpu-off-bus"}, root: "rank 5, node n2",
+	},
+	{
+		name:     "the kernel reports a disk's errors, and a process could not write",
+		logs:     map[string]string{"job.err": "[rank22]: OSError: [Errno 30] Read-only file system: '/scratch/cache/k22.arrow'\n"},
+		evidence: map[string]string{"dmesg-sv6.txt": diskFailed},
+		want:     []string{"storage-unresponsive"}, root: "node sv6",
+	},
+	{
+		name:     "the kernel reports a disk's errors, and a process ended otherwise",
+		logs:     map[string]string{"job.err": "step 1 loss 2.15\n[rank22]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.50 GiB. GPU 2 has a total capacity of 79.10 GiB of which 1.94 GiB is free.\n"},
+		evidence: map[string]string{"dmesg-sv6.txt": diskFailed},
+		want:     []string{"gpu-oom"}, root: "rank 22",
+	},
+	{
+		name:     "a process crashed on a machine whose memory met an error",
+		logs:     map[string]string{"launcher.out": crashedOnT7},
+		evidence: map[string]string{"dmesg-t7.txt": "[Wed Jul 15 19:15:02 2026] EDAC MC1: 1 UE memory read error on CPU_SrcID#1_MC#1_Chan#0_DIMM#0 (channel:0 slot:0 page:0x1f0aa offset:0x0 grain:32)\n"},
+		want:     []string{"native-crash", "thermal-power"}, root: "node t7",
+	},
+	{
+		name:     "a process crashed on a machine that corrected an error",
+		logs:     map[string]string{"launcher.out": crashedOnT7},
+		evidence: map[string]string{"dmesg-t7.txt": "[Wed Jul 15 19:15:02 2026] EDAC MC1: 1 CE memory read error on CPU_SrcID#1_MC#1_Chan#0_DIMM#0 (channel:0 slot:0 page:0x1f0aa offset:0x0 grain:32)\n"},
+		want:     []string{"native-crash"}, root: "node t7",
 	},
 	{
 		name:     "the kernel killed a process of a training on the host that others lost",

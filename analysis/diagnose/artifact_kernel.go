@@ -187,6 +187,8 @@ func whatKernel(e *resolve.KernelEvent) string {
 		return "the link on " + e.Name + " went down"
 	case kernel.Storage:
 		return e.Name + " did not respond"
+	case kernel.Disk:
+		return "the disk " + e.Name + " met errors"
 	}
 	return e.Message
 }

@@ -73,6 +73,8 @@ func (g *gpus) candidateOf(e *KernelEvent, t *trouble) (candidate, bool) {
 		return hungTask(c)
 	case kernel.Link:
 		return linkDown(c)
+	case kernel.Disk:
+		return g.diskFailed(c)
 	}
 	return c, false
 }
@@ -169,6 +171,21 @@ func linkDown(c candidate) (candidate, bool) {
 	e := c.e
 	c.mechanism, c.direct, c.text = knowledge.LinkError, false, "the link of "+e.Name+" went down"
 	return c, e.Down && e.Name != "" && strings.HasPrefix(e.Message, "mlx")
+}
+
+// diskFailed is of a disk of the machine: it matters where a process could not read or write.
+func (g *gpus) diskFailed(c candidate) (candidate, bool) {
+	c.mechanism, c.text = knowledge.StorageUnresponsive, "the kernel reports errors of the disk "+c.e.Name
+	return c, g.jobless() || g.failedOn(c.e.Node, func(fl *Failure) bool {
+		return fl.Mechanism.Is(knowledge.ReadsOrWrites) || fl.Says(knowledge.TurnedReadOnly)
+	})
+}
+
+// failedOn says that a cause of this kind is known on a node, or on none that is known.
+func (g *gpus) failedOn(node string, is func(fl *Failure) bool) bool {
+	return slices.ContainsFunc(g.f.Failures, func(fl *Failure) bool {
+		return fl.Role == knowledge.CauseRole && fl.Kind != KindKernel && (node == "" || fl.Node == "" || fl.Node == node) && is(fl)
+	})
 }
 
 // jobless says that no log of a job is here: what tools print of GPUs may stand among the logs.

@@ -67,7 +67,17 @@ var forms = []form{
 	{[]byte("ceph: "), re(`(?:lib)?ceph: (?:mds\d+|osd\d+|mon\d+) .*(?:hung|socket closed|down)`), func([][]byte, []byte) (Event, bool) {
 		return Event{Kind: Storage, Name: "ceph", Down: true}, true
 	}},
+	{[]byte("I/O error, dev "), re(`I/O error, dev (\w+), sector`), disk},
+	{[]byte("-fs error (device "), re(`-fs error \(device ([\w-]+)\)`), disk},
+	{[]byte("Remounting filesystem read-only"), re(`-fs \(([\w-]+)\): Remounting filesystem read-only`), disk},
+	{[]byte("XFS ("), re(`XFS \(([\w-]+)\): .*(?:[Ss]hutting down filesystem|[Ff]ilesystem has been shut down|log I/O error|metadata I/O error)`), disk},
+	{[]byte("nvme nvme"), re(`nvme (nvme\d+): (?:I/O .*timeout|controller is down|Removing after probe failure|Device not ready)`), disk},
+	{[]byte("Disk failure on "), re(`md/raid[^:]*:.*Disk failure on (\w+), disabling`), disk},
 	{[]byte("Linux version "), re(`^Linux version \d`), func([][]byte, []byte) (Event, bool) { return Event{Kind: Booted, Pid: -1}, true }},
+}
+
+func disk(m [][]byte, _ []byte) (Event, bool) {
+	return Event{Kind: Disk, Name: string(m[1]), Down: true}, true
 }
 
 // event reads a message; false where it says nothing of interest.

@@ -3,8 +3,8 @@
 //
 // Formats: util-linux dmesg (plain, -T, -d, -H, --time-format iso, --decode, --json), journalctl -k (short, short-iso, short-precise),
 // rsyslog's traditional and RFC 5424-like file formats, each behind the labels of srun -l and pdsh. Messages: NVIDIA's driver (Xid,
-// SXid, NVRM; open-gpu-kernel-modules 515 to 590), amdgpu, PCIe AER, mm/oom_kill.c, kernel/hung_task.c, mlx5_core, EDAC and MCE of
-// Linux 4.18 to 6.12.
+// SXid, NVRM; open-gpu-kernel-modules 515 to 590), amdgpu, PCIe AER, mm/oom_kill.c, kernel/hung_task.c, mlx5_core, EDAC and MCE, the
+// block layer, NVMe, MD, ext4 and XFS of Linux 4.18 to 6.12.
 package kernel
 
 import "faultline/analysis/line"
@@ -25,6 +25,7 @@ const (
 	Machine              // machine check or EDAC; Fatal where uncorrected
 	Link                 // a port of a network card; Name is the interface; Down
 	Storage              // a file system or its server does not answer; Name is which
+	Disk                 // a disk of the machine, or the file system on it, met errors; Name is the device
 	Booted               // the kernel's first line: what stands above is of the boot before
 )
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"faultline/analysis/artifact/kernel"
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/analysis/worker"
@@ -311,7 +312,11 @@ func configError(s *Scene) *Proposal {
 		if lacksGPU(s.Facts, p) {
 			return nil
 		}
-		if s.Facts.Job.Training && !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return !fl.Says(knowledge.TurnedReadOnly) }) {
+		turned := every(p.Failures, func(fl *resolve.Failure) bool { return fl.Says(knowledge.TurnedReadOnly) })
+		switch {
+		case turned && slices.ContainsFunc(s.Facts.Kernel, func(e *resolve.KernelEvent) bool { return e.Kind == kernel.Disk && e.Cause != "" }):
+			return nil // the kernel made it so
+		case turned && s.Facts.Job.Training:
 			p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.StorageUnresponsive}, 0.88, false
 			p.Why = "a path became unwritable after training had started: it is mounted read-only, or the kernel remounted it after a disk failure"
 			p.Needs = append(p.Needs, needDmesg)
@@ -352,9 +357,25 @@ func symptomatic(r *resolve.Rank) bool {
 	return false
 }
 
+// onDamaged leaves it open what crashed a process where the kernel reports an uncorrected hardware error of the machine: memory that is damaged
+// crashes programs that are not at fault.
+func (p *Proposal) onDamaged(f *resolve.Facts) {
+	for _, e := range f.Kernel {
+		here := e.Node == "" || len(p.Nodes) == 0 || slices.Contains(p.Nodes, e.Node)
+		if e.Kind != kernel.Machine || !e.Fatal || !here || e.When == resolve.Before || e.When == resolve.After {
+			continue
+		}
+		p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.ThermalPower}, false, 0.88
+		p.Why = "the kernel reports an uncorrected hardware error of the machine: the process crashed of that, or of a fault of its own"
+		p.Against = append(p.Against, finding("the kernel reports an uncorrected hardware error", QuoteAt(e.At, nil)))
+		return
+	}
+}
+
 // nativeCrash: signals that only a crash sends, and an abort that nothing before it explains.
 func nativeCrash(s *Scene) *Proposal {
 	if p := fromFailures(s, knowledge.NativeCrash); p != nil {
+		p.onDamaged(s.Facts)
 		return p
 	}
 	f := s.Facts
