@@ -51,6 +51,7 @@ func TestWhatPeopleHandInBesideTheLogs(t *testing.T) {
 const (
 	lostPeerOnH2 = "step 1 loss 2.15\nstep 2 loss 2.14\n[rank0]:[E1201 10:00:30.100200300 ProcessGroupNCCL.cpp:552] [Rank 0] Collective WorkNCCL(SeqNum=811, OpType=ALLREDUCE, NumelIn=1024, NumelOut=1024, Timeout(ms)=600000) raised the following async exception: NCCL error: remote process exited or there was a network error, NCCL version 2.21.5\n" +
 		"ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.\nLast error:\nsocketProgress: Connection closed by remote peer h2<54000>\n"
+	fieldPace       = "10:00:01 step 1 loss 2.15\n10:00:02 step 2 loss 2.14\n10:00:03 step 3 loss 2.13\n10:00:04 step 4 loss 2.12\n"
 	diskFailed      = "[Mon Sep 14 04:30:39 2026] nvme nvme1: I/O 900 (I/O Cmd) QID 2 timeout, aborting\n[Mon Sep 14 04:31:10 2026] EXT4-fs (nvme1n1): Remounting filesystem read-only\n"
 	crashedOnT7     = "srun: error: t7: task 3: Segmentation fault (core dumped)\nsrun: error: t4: task 0: Terminated\nsrun: error: t5: task 1: Terminated\n"
 	killedForMemory = "[Mon Dec  1 10:00:27 2025] Memory cgroup out of memory: Killed process 4012 (ray::WorkerDict) total-vm:512000000kB, anon-rss:401000000kB, file-rss:1200kB, shmem-rss:2000kB, UID:0 pgtables:900000kB oom_score_adj:0\n"
@@ -230,6 +231,13 @@ var besideCases = []besideCase{
 		logs:     map[string]string{"job.err": "step 1 loss 2.15\n[rank22]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.50 GiB. GPU 2 has a total capacity of 79.10 GiB of which 1.94 GiB is free.\n"},
 		evidence: map[string]string{"dmesg-sv6.txt": diskFailed},
 		want:     []string{"gpu-oom"}, root: "rank 22",
+	},
+	{
+		name: "a process printed where it stood still, and no step came after that",
+		logs: map[string]string{"attempt_0/0/stdout.log": fieldPace, "attempt_0/1/stdout.log": fieldPace,
+			"attempt_0/0/stderr.log": "Timeout (0:05:00)!\nThread 0x00007f29ac2b7214 (most recent call first):\n  File \"/opt/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py\", line 2506 in all_reduce\n  File \"/opt/rec/train.py\", line 104 in main\n",
+			"attempt_0/1/stderr.log": "Timeout (0:05:00)!\nThread 0x00007f345fbabc7f (most recent call first):\n  File \"/opt/rec/cache.py\", line 77 in lookup\n  File \"/opt/rec/train.py\", line 90 in main\n"},
+		want: []string{"unknown"},
 	},
 	{
 		name:     "a process crashed on a machine whose memory met an error",

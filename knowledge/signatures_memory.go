@@ -180,6 +180,7 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "gpu-oom-xla", Mechanism: GPUOOM, Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Cases:    absurdSize,
 		Literals: []string{"RESOURCE_EXHAUSTED: Out of memory"}, Pattern: `Out of memory while trying to allocate (?P<tried>\d+ bytes)|Out of memory`,
 		Meaning: "XLA could not allocate a buffer on the accelerator.",
 		Do:      []Advice{{"Reduce the batch size; if the GPU is shared, stop XLA from preallocating 75% of it.", "export XLA_PYTHON_CLIENT_PREALLOCATE=false"}},

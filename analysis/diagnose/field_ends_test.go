@@ -131,3 +131,21 @@ func manySteps(n int) string {
 	}
 	return b.String()
 }
+
+// A signal that one launcher of several got was not sent to the whole job.
+func TestASignalToOneOfSeveralIsNotTheWholeJobs(t *testing.T) {
+	const asked = "W1030 03:00:02.698000 2201 torch/distributed/elastic/agent/server/api.py:719] Received 15 death signal, shutting down workers\n"
+	for name, of := range map[string]int{"all": 4, "unknown": 1} {
+		var files []simulate.File
+		for i := range 4 {
+			text := fieldSteps
+			if i < of {
+				text += asked
+			}
+			files = append(files, simulate.File{Name: fmt.Sprintf("agent.w%d.log", i), Data: []byte(text)})
+		}
+		if v := Run(read(t, files, nil, 0)).Verdict; v.Mechanism != "external-signal" || v.Scope != name {
+			t.Errorf("%d of 4: %s, of %s", of, v.Mechanism, v.Scope)
+		}
+	}
+}

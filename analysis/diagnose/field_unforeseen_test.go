@@ -16,6 +16,10 @@ func TestFieldUnforeseen(t *testing.T) {
 		lost    = "2025-06-03 17:48:01.330561: E external/xla/xla/service/gpu/nccl_utils.cc:191] Aborting communicator: 0x5555a108ff90 due to async NCCL error: remote process exited or there was a network error\n"
 		check   = "2025-06-03 17:48:01.330601: F external/xla/xla/service/gpu/nccl_utils.cc:203] Check failed: false\nFatal Python error: Aborted\n"
 	)
+	const (
+		unheard = "[DEBUG] 2026-10-11 02:44:37,674 dynamic_rendezvous: As part of the sync operation the node(s) 'gn7_18231_0' have been removed from the rendezvous 'exp77' since they had no heartbeat.\n"
+		aborted = "[ERROR] 2026-10-11 02:44:41,300 api: failed (exitcode: -6) local_rank: 0 (pid: 44120) of binary: /opt/conda/bin/python\n[default0]:[rank0]: bye\n"
+	)
 	exit := func(node, code string) string {
 		return node + ": [2025-06-03 17:48:01,123] [ERROR] [launch.py:321:sigkill_handler] ['/usr/bin/python3', '-u', 'train.py', '--local_rank=7'] exits with return code = " + code + "\n"
 	}
@@ -26,6 +30,10 @@ func TestFieldUnforeseen(t *testing.T) {
 		{"a launcher sees an abort", one(exit("192.168.83.120", "-6")), []string{"native-crash", "unknown"}, "node 192.168.83.120"},
 		{"two launchers do, at one time", one(exit("192.168.83.120", "-6") + exit("192.168.83.121", "-6")), []string{"native-crash", "unknown"}, "-"},
 		{"a launcher sees an abort and a kill", one(exit("192.168.83.120", "-6") + exit("192.168.83.121", "-9")), []string{"external-signal", "host-oom"}, ""},
+		{"an abort below a node that is no longer heard", one(fieldSteps + unheard + aborted), []string{"peer-lost", "unknown"}, "node gn7"},
+		{"an abort of which nobody says why", one(fieldSteps + aborted), []string{"native-crash"}, "rank 0"},
+		{"more memory of an accelerator than any has", one(fieldSteps + "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17592186044416 bytes.\n"), []string{"exception"}, "-"},
+		{"as much as it may have", one(fieldSteps + "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 34359738368 bytes.\n"), []string{"gpu-oom"}, "-"},
 		{"a check that a lost peer fails", one(lost + check), []string{"peer-lost", "unknown"}, "-"},
 		{"a check that fails before", one(check + lost), []string{"native-crash"}, "-"},
 	} {

@@ -180,8 +180,8 @@ func (s *setting) about() (all knowledge.Situation) {
 	return all
 }
 
-// askedFor is the memory that an allocator could not get, as PyTorch and NumPy state it.
-var askedFor = pattern.New(`(?:[Tt]ried to allocate|Unable to allocate) (?:(more than 1EB)|([\d.]{1,30}) ?(bytes|[KMGTPE]i?B))`)
+// askedFor is the memory that an allocator could not get, as PyTorch, NumPy and XLA state it.
+var askedFor = pattern.New(`(?:[Tt]ried to allocate|[Uu]nable to allocate|trying to allocate) (?:(more than 1EB)|([\d.]{1,30}) ?(bytes|[KMGTPE]i?B))`)
 
 // absurd says that a process asked for more memory at once than machines have: 3 TiB on the host, 1 TiB on a GPU.
 func absurd(message string) bool {

@@ -135,6 +135,9 @@ func askedToStop(s *Scene, term []*resolve.Failure) *Proposal {
 	p := propose(s, knowledge.ExternalSignal, Symptom, term)
 	p.Needs = []incident.Need{artefact(knowledge.SlurmRecords)}
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
+	if !inMostFiles(f, term) {
+		p.Scope = "unknown" // of those who got none nobody knows that they were asked
+	}
 	p.Base, p.Direct = 0.9, false
 	name, number := "SIGTERM", namedSignal(term)
 	p.Summary = "the job was asked to stop by a signal from outside"

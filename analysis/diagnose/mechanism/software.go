@@ -421,6 +421,9 @@ func nativeCrash(s *Scene) *Proposal {
 	if f.Coverage.Partial && victims(f) && !firstToEnd(f, aborts[0].Proc) {
 		return nil // others lost a peer, which may be in what is not here, and this abort may be how one of them ended
 	}
+	if lostAbove(f, aborts[0]) {
+		return nil // who loses a peer is often ended so
+	}
 	p := propose(s, knowledge.NativeCrash, Local, aborts)
 	p.Direct, p.Base = false, 0.9
 	p.Why = "the exit status shows SIGABRT, and nothing before it shows why"
@@ -428,6 +431,13 @@ func nativeCrash(s *Scene) *Proposal {
 		p.Rivals, p.Base = []knowledge.Slug{knowledge.Unknown}, 0.88 // PyTorch may have ended it, in lines that are not here
 	}
 	return p
+}
+
+// lostAbove says that a line above a failure, in its file, tells of a peer that is gone.
+func lostAbove(f *resolve.Facts, fl *resolve.Failure) bool {
+	return slices.ContainsFunc(f.Failures, func(o *resolve.Failure) bool {
+		return o.LostPeer() && o.At.File == fl.At.File && o.At.Off < fl.At.Off
+	})
 }
 
 // firstToEnd says that srun names this rank's end before any other task's: in the step's file, in the order of events.

@@ -178,7 +178,7 @@ func completed(s *Scene) *Proposal {
 		}
 	case unsound(f, severity.Warning) != nil:
 		return nil // what it means nobody knows
-	case f.Coverage.Partial || torn(f) || lastWords(f) || leftMidway(f):
+	case f.Coverage.Partial || torn(f) || lastWords(f) || leftMidway(f) || lookedAt(f):
 		return nil // the end of what is here is not the end of the job, or not a good one
 	case len(f.Progress) > 2:
 		last := f.Progress[len(f.Progress)-1]
@@ -196,6 +196,12 @@ func completed(s *Scene) *Proposal {
 		return nil
 	}
 	return p
+}
+
+// lookedAt says that stacks of the job's processes are here, and no step below them: they are taken, or a process prints them itself, where it
+// stands still for too long.
+func lookedAt(f *resolve.Facts) bool {
+	return slices.ContainsFunc(f.Stood, func(x *resolve.Stood) bool { return !x.Stale })
 }
 
 // stopsMidway leaves open how a job ended whose lines stop before its last step, and of which nobody says that it still runs: a process that
