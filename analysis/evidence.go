@@ -107,28 +107,25 @@ const (
 )
 
 // kindsIn are the kinds that a file holds: one that it is as a whole, or what is pasted into it.
-func kindsIn(head []byte, whole bool) []*evidenceKind {
+func kindsIn(head []byte, whole bool) (out []*evidenceKind) {
 	for i := range evidenceKinds {
-		if evidenceKinds[i].recognise(head) {
-			return append([]*evidenceKind{&evidenceKinds[i]}, besides(i, head)...)
+		if k := &evidenceKinds[i]; !k.besides && k.recognise(head) {
+			out = []*evidenceKind{k}
+			break
 		}
 	}
-	var out []*evidenceKind
-	for i := range evidenceKinds {
-		if k := &evidenceKinds[i]; whole && k.pasted != nil && k.pasted(head) {
-			out = append(out, k)
+	switch {
+	case len(out) > 0 && out[0].alone:
+		return out
+	case len(out) == 0 && whole:
+		for i := range evidenceKinds {
+			if k := &evidenceKinds[i]; k.pasted != nil && k.pasted(head) {
+				out = append(out, k)
+			}
 		}
 	}
-	return out
-}
-
-// besides are the kinds that a file is which is of kind i.
-func besides(i int, head []byte) (out []*evidenceKind) {
-	if evidenceKinds[i].alone {
-		return nil
-	}
-	for j := range evidenceKinds {
-		if k := &evidenceKinds[j]; j != i && k.besides && k.recognise(head) {
+	for i := range evidenceKinds {
+		if k := &evidenceKinds[i]; k.besides && k.recognise(head) {
 			out = append(out, k)
 		}
 	}

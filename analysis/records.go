@@ -195,7 +195,7 @@ func look(ctx context.Context, from scan.Opener, s incident.Source, room *bytes.
 	switch kinds := kindsIn(head, whole); {
 	case len(kinds) == 0:
 		return looked{}
-	case kinds[0].only != nil && kinds[0].only(head) && mute(ctx, s.Name, head):
+	case kinds[0].only != nil && kinds[0].only(head) && !tells(ctx, s.Name, head):
 		return looked{kind: evidence}
 	case kinds[0].besides && !whole:
 		return looked{} // a log with numbers in its lines

@@ -174,3 +174,53 @@ func TestOneNodeThatStartsOtherwiseIsNamed(t *testing.T) {
 		t.Errorf("%s on %v: %s", v.Mechanism, v.Root.Nodes, v.Summary)
 	}
 }
+
+// stepTable is a rank's own table of its steps: from the middle on fwd takes longer, or the others' bwd, in which they wait.
+func stepTable(slow bool) string {
+	var b strings.Builder
+	b.WriteString("step,unix_ts,data_s,fwd_s,bwd_s,total_s\n")
+	at := 1770127200.0
+	for i := range 120 {
+		fwd, bwd := 0.2, 0.4
+		switch {
+		case i >= 60 && slow:
+			fwd = 0.7
+		case i >= 60:
+			bwd = 0.9
+		}
+		fwd += 0.002 * float64(i%5)
+		at += 10 * (fwd + bwd + 0.02)
+		fmt.Fprintf(&b, "%d,%.2f,0.0200,%.4f,%.4f,%.4f\n", 10*i, at, fwd, bwd, fwd+bwd+0.02)
+	}
+	return b.String()
+}
+
+func TestTablesOfStepsAreLogsOfTheirRanks(t *testing.T) {
+	files := map[string]string{}
+	for rank := range 6 {
+		files[fmt.Sprintf("steps/rank%02d.csv", rank)] = stepTable(rank == 4)
+	}
+	v := diagnosed(t, Input{Sources: written(t, files, "")}).Verdict
+	if v.Mechanism != "slow-rank" || !slices.Equal(v.Root.Ranks, []int{4}) {
+		t.Errorf("%s, ranks %v: %s", v.Mechanism, v.Root.Ranks, v.Summary)
+	}
+}
+
+func TestARankThatHasMoreToDoIsNotSlow(t *testing.T) {
+	files := map[string]string{"run.log": paceLog(1, 2)}
+	for rank := range 8 {
+		var b strings.Builder
+		for m := range 20 {
+			tokens, gemm := 16000+m%3, 210.0
+			if m >= 10 && rank == 3 {
+				tokens, gemm = 68000+m%3, 880
+			}
+			fmt.Fprintf(&b, `{"t": %d, "rank": %d, "gemm_ms": %.1f, "tokens_recv": %d}`+"\n", 1770127230+60*m, rank, gemm+float64(m%4), tokens)
+		}
+		files[fmt.Sprintf("metrics/rank_%05d.jsonl", rank)] = b.String()
+	}
+	v := diagnosed(t, Input{Sources: written(t, files, "")}).Verdict
+	if v.Mechanism != "throughput-regression" || !strings.Contains(v.Summary, "has more to do") {
+		t.Errorf("%s, ranks %v: %s", v.Mechanism, v.Root.Ranks, v.Summary)
+	}
+}

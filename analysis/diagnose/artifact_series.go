@@ -2,9 +2,11 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 
 	"faultline/analysis/diagnose/mechanism"
 	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
 	"faultline/incident"
 )
 
@@ -26,8 +28,11 @@ func seriesArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 	for i := range list {
 		a.Findings = append(a.Findings, mechanism.QuantityFinding(&list[i]))
 	}
-	if len(list) == 0 && compared > 0 {
-		first := &f.Handed.Series[0]
+	apart := slices.IndexFunc(f.Handed.Series, func(x resolve.SeriesFile) bool {
+		return !slices.ContainsFunc(f.Tails, func(t worker.Tail) bool { return t.File == x.File && !t.Silent })
+	})
+	if len(list) == 0 && compared > 0 && apart >= 0 { // of a log nobody asks
+		first := &f.Handed.Series[apart]
 		p := first.Table.Series[0].Points[0]
 		a.Findings = append(a.Findings, incident.Finding{Statement: fmt.Sprintf("none of %d quantities left its course when the steps slowed down in a way that names a cause", compared),
 			Evidence: []incident.Evidence{mechanism.QuotePlace(first.File, p.Place, nil)}})

@@ -29,6 +29,8 @@ type Quantity struct {
 	Was, Is float64
 	// Rate is true where Was and Is say how fast a counter grew, Growing where all readings are of later, and only here it grew at all.
 	Rate, Growing bool
+	// Work is true where it is how much there is to do: whoever has more of it takes longer, and is not slow.
+	Work bool
 	// Alone is true where nothing but the table dates the change.
 	Alone bool
 	// Members is how many changed, Rest how many did not.
@@ -236,7 +238,8 @@ func place(list []*Track) (m Quantity, ok bool) {
 	if class == "" && list[0].What != "" {
 		class, role = measured(list, class, role)
 	}
-	if role == slow.Effect || role == slow.Waiting || len(left) == 0 {
+	work := role == slow.Effect && slow.Work(name)
+	if role == slow.Effect && !work || role == slow.Waiting || len(left) == 0 {
 		return m, false
 	}
 	slices.SortStableFunc(left, func(a, b *Track) int { return cmp.Compare(math.Abs(b.is-b.was), math.Abs(a.is-a.was)) })
@@ -245,7 +248,7 @@ func place(list []*Track) (m Quantity, ok bool) {
 	if !together(left) {
 		return m, false
 	}
-	m = Quantity{What: name, Class: class, Was: left[0].was, Is: left[0].is, Members: len(left), Rest: len(list) - len(left), Rate: left[0].Rate, Alone: left[0].alone}
+	m = Quantity{What: name, Class: class, Was: left[0].was, Is: left[0].is, Members: len(left), Rest: len(list) - len(left), Rate: left[0].Rate, Alone: left[0].alone, Work: work}
 	m.quote(left[0], stayed)
 	if len(left) == len(list) {
 		m.All = true

@@ -82,7 +82,7 @@ func differing(a, b string) string {
 // track divides a series at a slowdown. A series is of the node that its row, its table or its file names.
 func (f *Facts) track(x *SeriesFile, s *timeseries.Series, node string, d *Slowdown) *moved.Track {
 	t := &moved.Track{Series: s, File: x.File}
-	if m := fileOfRank.FindStringSubmatch(stem(x.File)); m != nil {
+	if m := fileOfRank.FindStringSubmatch(stem(x.File)); m != nil && !slices.ContainsFunc(s.Keys, func(k timeseries.Key) bool { return k.Name == "rank" }) {
 		own := *s
 		own.Keys = append(slices.Clone(s.Keys), timeseries.Key{Name: "rank", Value: m[1]})
 		t.Series = &own

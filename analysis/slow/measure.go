@@ -34,6 +34,16 @@ var (
 	effects = []string{"util", "utilization", "utilisation", "sm", "draw", "pwr", "power", "throughput", "tokens", "tps", "tflops", "mfu", "samples", "loss", "lr", "norm", "step", "iter", "iteration", "total", "elapsed", "duration", "busy", "user", "us", "id", "dt"}
 )
 
+// work are words of quantities that say how much there is to do.
+var work = []string{"tokens", "token", "samples", "items", "seqlen", "length", "rows"}
+
+// Work says that a quantity is how much its member has to do, and not how fast that is done.
+func Work(name string) bool {
+	parts := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
+	has := func(p string) bool { return slices.Contains(work, p) }
+	return slices.ContainsFunc(parts, has) && !slices.Contains(parts, "sec") && !slices.Contains(parts, "s") && !slices.Contains(parts, "per")
+}
+
 // order is that of the classes: the first of which a name has a word counts.
 var order = []Class{Experts, Data, Save, Communication, Host, Compute}
 

@@ -31,6 +31,7 @@ const (
 func Summed(ctx context.Context, name string, src io.Reader) (*Observations, error) {
 	var names line.Names
 	var found []summedStep
+	var rows rowReader
 	in := bufio.NewReaderSize(src, summedTrial)
 	stride, seen, off := int64(1), int64(0), int64(0)
 	for no := int64(1); ; no++ {
@@ -55,12 +56,22 @@ func Summed(ctx context.Context, name string, src io.Reader) (*Observations, err
 		}
 		pre := names.Parse(text)
 		s, ok := readSummed(text[min(max(pre.Len, 0), len(text)):])
+		own := text
+		if !ok {
+			var at line.Stamp
+			if own, at, ok = rows.restate(text); ok {
+				s, ok = readSummed(own)
+				if at.Kind != line.NoStamp {
+					pre.Stamp = at
+				}
+			}
+		}
 		if !ok || len(found) > 0 && !s.like(&found[0]) {
 			continue
 		}
 		who := pre.Who
 		s.at = At{Pos: Pos{File: name, Line: no, Off: at, Len: len(text)}, By: &who, Stamp: pre.Stamp}
-		s.loop = saidRank(text) + 1
+		s.loop = saidRank(own) + 1
 		if seen++; (seen-1)%stride == 0 {
 			s.n = seen
 			found = append(found, s)

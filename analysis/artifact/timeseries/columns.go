@@ -26,7 +26,7 @@ var (
 	stepHead  = pattern.New(`(?i)^(?:[\w/]*_)?(?:step|iter|iteration)s?$`)
 	keyHead   = pattern.New(`(?i)^#?(?:.*[_ ])?(?:rank|gpu|idx|index|host(?:name)?|node|port|dev(?:ice)?|iface|interface|nic|hca|cpu|core|socket|ep|pp|tp|dp|stage|expert|worker|shard|pid|lane)(?:_?id)?$`)
 	nameHead  = pattern.New(`(?i)^(?:counter|metric|name|field|measurement|stat|key|quantity)$`)
-	epochHead = pattern.New(`(?i)^(?:_?timestamp|time|ts|epoch|unix(?:time)?|wall_?time|date)(?:_?m?s)?$`)
+	epochHead = pattern.New(`(?i)^(?:_?timestamp|time|ts?|epoch|unix(?:time)?|wall_?time|date)(?:_?m?s)?$`)
 )
 
 // take adds the series of a grid.

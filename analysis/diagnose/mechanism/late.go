@@ -22,6 +22,10 @@ func late(sc *Scene, slug knowledge.Slug, ofData bool) *Proposal {
 	if !ok || !found || (class == slow.Data) != ofData {
 		return nil
 	}
+	x := shifted(f, &s.Slowdown)
+	if x != nil && len(x.work) > 0 {
+		return nil // it has more to do
+	}
 	p := s.proposal(f, slug, 0.9)
 	if class == "" {
 		p.Base = 0.85
@@ -42,7 +46,7 @@ func late(sc *Scene, slug knowledge.Slug, ofData bool) *Proposal {
 		p.For = append(p.For, voiceFinding(&l.Voices[i], l.Phase))
 	}
 	p.Led = append(p.Led, voiceFinding(&l.Waiters[0], l.Waited))
-	if x := shifted(f, &s.Slowdown); x != nil && x.agrees(p, &l) {
+	if x != nil && x.agrees(p, &l) {
 		x.support(p)
 		if len(p.Nodes) == 0 {
 			p.Nodes, p.Scope = x.list[0].Nodes, "node"

@@ -23,6 +23,7 @@ type shift struct {
 	// device is true where the place is none of the job's nodes, reach where it is several nodes whose collectives alone are slow: neither is a
 	// node at fault.
 	device, reach bool
+	work          []moved.Quantity // that it has more of since, and takes longer for
 }
 
 // shifted is what the tables say of a slowdown; nil where they say nothing, or name several places.
@@ -31,7 +32,14 @@ func shifted(f *resolve.Facts, d *resolve.Slowdown) *shift {
 	by := map[string]*shift{}
 	var own, devices, reaches, ranks []*shift
 	everywhere := &shift{all: true}
+	var work []moved.Quantity
 	for _, q := range all {
+		if q.Work {
+			if !q.All {
+				work = append(work, q)
+			}
+			continue
+		}
 		if q.All {
 			everywhere.list = append(everywhere.list, q)
 			continue
@@ -69,7 +77,7 @@ func shifted(f *resolve.Facts, d *resolve.Slowdown) *shift {
 			return nil
 		}
 		if len(places) == 1 {
-			return places[0].classed()
+			return places[0].classed().burdened(work)
 		}
 	}
 	if len(everywhere.list) == 0 {
@@ -96,9 +104,26 @@ func (x *shift) classed() *shift {
 	return x
 }
 
+// mostOfIt is what share of a growth more work must be to explain it.
+const mostOfIt = 0.7
+
+// burdened notes what more the place has to do since, where that explains what it takes longer.
+func (x *shift) burdened(work []moved.Quantity) *shift {
+	q := &x.list[0]
+	for _, w := range work {
+		same := w.Member == q.Member && slices.Equal(w.Nodes, q.Nodes)
+		if same && w.Was > 0 && q.Was > 0 && w.Is/w.Was-1 >= mostOfIt*(q.Is/q.Was-1) {
+			x.work = append(x.work, w)
+		}
+	}
+	return x
+}
+
 // slug is the mechanism that a shift speaks for.
 func (x *shift) slug() knowledge.Slug {
 	switch {
+	case len(x.work) > 0:
+		return knowledge.ThroughputRegression // no part of the cluster is at fault
 	case x.class == slow.Data:
 		return knowledge.DataloaderStall
 	case x.class == slow.Communication:
@@ -118,7 +143,7 @@ func (x *shift) slug() knowledge.Slug {
 // fits says that the phases of a step do not speak against a shift: they leave open what grew, or it is that, or what the host or a GPU does to it.
 func (s *slowing) fits(x *shift) bool {
 	switch {
-	case s.open(), s.Class == x.class:
+	case s.open(), s.Class == x.class, len(x.work) > 0:
 		return true
 	case x.class == slow.Host, x.class == "":
 		return !x.all && s.Class != slow.Communication
@@ -145,7 +170,7 @@ func movedTo(slug knowledge.Slug) func(*Scene) *Proposal {
 			p.Base = 0.8
 		}
 		x.support(p)
-		if x.class == slow.Experts {
+		if x.class == slow.Experts || len(x.work) > 0 {
 			p.uneven(x)
 			return p
 		}
@@ -156,8 +181,15 @@ func movedTo(slug knowledge.Slug) func(*Scene) *Proposal {
 
 // uneven says what it means where the shares of experts changed: the model does it, and no machine.
 func (p *Proposal) uneven(x *shift) {
-	p.Summary = "the experts share the work unevenly: " + p.Summary
-	p.Why += "; ranks that hold a popular expert compute longer, and all wait for them in the all-to-all: that is no fault of a node"
+	if len(x.work) > 0 {
+		w := &x.work[0]
+		p.Summary = fmt.Sprintf("%s has more to do: %s %s, and %s", x.who(), w.What, changed(w, x.who()), p.Summary)
+		p.Why += "; it has that much more to do, so its hardware is not slower: in a mixture of experts its experts are popular, else its share of the data is larger"
+		p.For = append([]incident.Finding{QuantityFinding(w)}, p.For...)
+	} else {
+		p.Summary = "the experts share the work unevenly: " + p.Summary
+		p.Why += "; ranks that hold a popular expert compute longer, and all wait for them in the all-to-all: that is no fault of a node"
+	}
 	p.Moot = append(p.Moot, allAdvice(p.Mechanism)...)
 	p.Now = []knowledge.Advice{{Text: "Check the router: the weight of the balancing loss, the capacity factor, and what changed in data or learning rate at that step."}}
 	if !x.all {
@@ -272,4 +304,10 @@ func QuantityFinding(q *moved.Quantity) incident.Finding {
 		ev = append(ev, QuotePlace(at.File, at.Point.Place, &incident.Predicate{Literals: []string{at.Text}}))
 	}
 	return finding(text, ev...)
+}
+
+// burdened says that whoever takes longer since a slowdown has that much more to do.
+func burdened(f *resolve.Facts, d *resolve.Slowdown) bool {
+	x := shifted(f, d)
+	return x != nil && len(x.work) > 0
 }

@@ -102,6 +102,10 @@ func (s *slowing) since(f *resolve.Facts, p *Proposal) {
 		when = clockOf(f, n.Began) + ", while this job ran"
 	}
 	met(fmt.Sprintf("job %s started on %s at %s", n.Job, few(n.Shared, 3), clockOf(f, n.Began)), n.At)
+	if onset.Valid && len(list) == 1 {
+		p.Summary += fmt.Sprintf("; job %s started on %s just then", n.Job, few(n.Shared, 3))
+		p.Named = few(n.Shared, 3)
+	}
 	p.Now = append(p.Now, knowledge.Advice{Text: fmt.Sprintf("Check what job %s is doing on %s: it started there at %s.", n.Job, few(n.Shared, 3), when),
 		Command: "scontrol show job " + n.Job})
 }
@@ -260,6 +264,8 @@ func unplacedSlowRank(sc *Scene) *Proposal {
 	s, ok := slowed(f)
 	hot := oneSlowed(f)
 	switch {
+	case ok && hot == nil && burdened(f, &s.Slowdown):
+		return nil
 	case !ok || !s.open() && s.Class != slow.Compute:
 		return nil
 	case hot == nil && (s.Class != slow.Compute || s.Spread != slow.Somewhere):
