@@ -12,6 +12,15 @@ var checkpointSignatures = []Signature{
 		Example: "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory",
 	},
 	{
+		ID: "checkpoint-tf-table", Mechanism: CheckpointIO, Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"Unable to open table file "}, Pattern: `Unable to open table file (?P<path>\S+): (?P<text>\w+)`,
+		Meaning: "A file of a TensorFlow checkpoint is truncated, damaged or of another format.",
+		Owner:   OwnerConfig,
+		Do:      []Advice{adviceCutShort},
+		Source:  "TensorFlow core/util/tensor_slice_reader.cc, 2.4",
+		Example: "tensorflow.python.framework.errors_impl.DataLossError: Unable to open table file gs://ck/model.ckpt-54000.index: DATA_LOSS: not an sstable (bad magic number)",
+	},
+	{
 		ID: "checkpoint-write", Mechanism: CheckpointIO, Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"PytorchStreamWriter failed"}, Pattern: `PytorchStreamWriter failed (?P<text>.{1,120})`,
 		Meaning: "A checkpoint could not be written in full.",
