@@ -194,8 +194,11 @@ func (g *grid) epochs(i int) bool {
 	return err == nil && (v >= firstEpoch && v < lastEpoch || v >= 1e3*firstEpoch && v < 1e3*lastEpoch)
 }
 
-// cycles says that a column counts through the members of a group again and again.
+// cycles says that a column counts through the members of a group again and again, from 0 or 1.
 func (g *grid) cycles(i int) bool {
+	if first := g.rows[0].cells[i]; first != "0" && first != "1" {
+		return false
+	}
 	n := slices.IndexFunc(g.rows[1:], func(x row) bool { return x.cells[i] == g.rows[0].cells[i] }) + 1
 	if n < 2 || len(g.rows) < 2*n {
 		return false
