@@ -89,7 +89,7 @@ func TestAnEarlierRunShowsARankThatWasSlowFromTheStart(t *testing.T) {
 	if v.Mechanism != "slow-rank" || !slices.Equal(v.Root.Ranks, []int{3}) || !strings.Contains(v.Summary, "earlier run") {
 		t.Errorf("%s, ranks %v: %s", v.Mechanism, v.Root.Ranks, v.Summary)
 	}
-	in.History = written(t, logs, "earlier/") // as slow as ever
+	in.Sources = written(t, before, "") // as fast as ever
 	if v := diagnosed(t, in).Verdict; v.Status != incident.NoFailure {
 		t.Errorf("without a difference: %s: %s", v.Mechanism, v.Summary)
 	}
@@ -222,5 +222,32 @@ func TestARankThatHasMoreToDoIsNotSlow(t *testing.T) {
 	v := diagnosed(t, Input{Sources: written(t, files, "")}).Verdict
 	if v.Mechanism != "throughput-regression" || !strings.Contains(v.Summary, "has more to do") {
 		t.Errorf("%s, ranks %v: %s", v.Mechanism, v.Root.Ranks, v.Summary)
+	}
+}
+
+func TestRanksThatAreLateFromTheFirstStepAreNamed(t *testing.T) {
+	files := func(late float64) map[string]string {
+		out := map[string]string{}
+		for rank := range 8 {
+			var b strings.Builder
+			for i := range 80 {
+				fwd, sync := 400+float64(i%7), 25.0
+				switch {
+				case rank == 5:
+					fwd += late
+				default:
+					sync += late
+				}
+				fmt.Fprintf(&b, `{"event": "step", "rank": %d, "step": %d, "ts": %d, "fwd_bwd_ms": %.1f, "sync_ms": %.1f, "step_ms": %.1f}`+"\n", rank, 4*i, 1770127230+3*i, fwd, sync, fwd+sync+1)
+			}
+			out[fmt.Sprintf("events/rank%d.jsonl", rank)] = b.String()
+		}
+		return out
+	}
+	if v := diagnosed(t, Input{Sources: written(t, files(240), "")}).Verdict; v.Mechanism != "slow-rank" || !slices.Equal(v.Root.Ranks, []int{5}) {
+		t.Errorf("%s, ranks %v: %s", v.Mechanism, v.Root.Ranks, v.Summary)
+	}
+	if v := diagnosed(t, Input{Sources: written(t, files(8), "")}).Verdict; v.Status != incident.NoFailure {
+		t.Errorf("a little unevenness is no fault: %s: %s", v.Mechanism, v.Summary)
 	}
 }

@@ -124,3 +124,50 @@ func (f *Facts) voices() (all []Voice) {
 	}
 	return all
 }
+
+// lateAlways is how much longer than the quickest process one must take for a phase, as a share of the step, to be late all the time.
+const lateAlways = 0.15
+
+// LateAlways is Late of a job that never was faster: the processes are compared with the quickest of them, phase by phase.
+func (f *Facts) LateAlways() (l Late, ok bool) {
+	best := map[string]float64{}
+	var all []Voice
+	for _, c := range f.Courses {
+		same := func(v Voice) bool { return v.Rank == c.Rank && (c.Rank != NoRank || v.File == c.File) }
+		if len(c.Timed()) < gradualPoints || slices.ContainsFunc(all, same) {
+			continue
+		}
+		v := Voice{Rank: c.Rank, File: c.File, Node: f.ident.fileNode[c.File], Quotes: map[string][2]worker.At{}}
+		v.Slowed.Course, v.Slowed.Now = c, medianStep(c)
+		for name, list := range f.phasesOf(c) {
+			x := middleOf(list)
+			v.Phases = append(v.Phases, slow.Phase{Name: name, MaxIs: x.t.Max})
+			v.Quotes[name] = [2]worker.At{x.at, x.at}
+			if was, seen := best[name]; !seen || x.t.Max < was {
+				best[name] = x.t.Max
+			}
+		}
+		if len(v.Phases) > 1 {
+			slices.SortFunc(v.Phases, func(a, b slow.Phase) int { return cmp.Compare(a.Name, b.Name) })
+			all = append(all, v)
+		}
+	}
+	if len(all) < leastRanks {
+		return l, false
+	}
+	base := 0.0
+	for _, v := range best {
+		base += v
+	}
+	for i := range all {
+		v := &all[i]
+		v.Slowed.Base = base
+		for k := range v.Phases {
+			v.Phases[k].MaxWas = best[v.Phases[k].Name]
+		}
+		if v.Slowed.Now-base < lateAlways*v.Slowed.Now {
+			return l, false
+		}
+	}
+	return f.lateAmong(all)
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -75,8 +76,9 @@ const (
 )
 
 func restated(names, values []string) (out []byte, at line.Stamp, ok bool) {
-	var head, rest bytes.Buffer
-	last, most := "", 0.0
+	var head bytes.Buffer
+	var cells []string
+	longest, most := 0, 0.0
 	for i, name := range names {
 		name = strings.Trim(strings.TrimSpace(name), `"`)
 		v, err := strconv.ParseFloat(strings.TrimSpace(values[i]), 64)
@@ -92,14 +94,18 @@ func restated(names, values []string) (out []byte, at line.Stamp, ok bool) {
 			fmt.Fprintf(&head, "%s %d ", strings.TrimPrefix(lower, "global_"), int64(v))
 			ok = ok || lower != "rank"
 		case unit != "":
-			cell := fmt.Sprintf("%s %s %s ", name, strconv.FormatFloat(v, 'f', 6, 64), unit)
 			if v > most {
-				last, cell, most = cell, last, v
+				longest, most = len(cells), v
 			}
-			rest.WriteString(cell)
+			cells = append(cells, fmt.Sprintf("%s %s %s ", name, strconv.FormatFloat(v, 'f', 6, 64), unit))
 		}
 	}
-	return append(append(head.Bytes(), rest.Bytes()...), last...), at, ok && last != ""
+	if len(cells) == 0 {
+		return nil, at, false
+	}
+	sum := cells[longest]
+	head.WriteString(strings.Join(slices.Delete(cells, longest, longest+1), "") + sum)
+	return head.Bytes(), at, ok
 }
 
 // unitIn is the unit of a time that a name ends with; "" none.
