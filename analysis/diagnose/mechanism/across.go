@@ -141,8 +141,8 @@ func computeFellOff(sc *Scene) *Proposal {
 func regressionFellOff(sc *Scene) *Proposal {
 	f := sc.Facts
 	p := fellOff(f, knowledge.ThroughputRegression, 0.85)
-	if p == nil {
-		return nil
+	if at := linkAt(f); p == nil || at.tested() {
+		return nil // tests say where
 	}
 	p.Explains = nil
 	is, was := f.Bubble(), f.Preceding.Bubble()

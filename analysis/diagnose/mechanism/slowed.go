@@ -290,8 +290,8 @@ func unplacedSlowRank(sc *Scene) *Proposal {
 		p.Base, p.Direct = 0.93, true
 		p.Summary = s.grew(f)
 	}
-	p.Summary = hot.name + " is slowed down (" + hot.why + ") and slows the whole job: " + p.Summary
-	p.Why += "; " + hot.name + " is the only GPU slowed down among those examined"
+	p.Summary = hot.is() + ", which slows the whole job: " + p.Summary
+	p.Why += "; no other GPU among those examined is slowed down"
 	p.For = append(p.For, finding(hot.name+": "+hot.why, hot.evidence))
 	p.Now = append([]knowledge.Advice{{Text: "Exclude {root} at the next restart, then test its cooling and power.", Command: "sbatch --exclude={root} …"}}, p.Now...)
 	return p

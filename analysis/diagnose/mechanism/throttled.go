@@ -14,7 +14,16 @@ import (
 type slowedGPU struct {
 	node, name, why, component string
 	rank                       int
+	several                    bool // name stands for more than one
 	evidence                   incident.Evidence
+}
+
+// is says that it is slowed down.
+func (g *slowedGPU) is() string {
+	if g.several {
+		return g.name + " are slowed down (" + g.why + ")"
+	}
+	return g.name + " is slowed down (" + g.why + ")"
 }
 
 // slowReasons are the states in which a GPU runs below what its work asks for.
@@ -55,7 +64,7 @@ func oneSlowed(f *resolve.Facts) *slowedGPU {
 		case x.node != found.node:
 			return nil
 		default: // several of one node
-			found.name, found.component, found.rank = "several GPUs on "+x.node, "", resolve.NoRank
+			found.name, found.component, found.rank, found.several = "several GPUs on "+x.node, "", resolve.NoRank, true
 		}
 	}
 	return found
