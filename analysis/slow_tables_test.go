@@ -138,19 +138,26 @@ func TestALongerStepThatDoesMoreIsNoSlowdown(t *testing.T) {
 	log := func(rate string) string {
 		lines := strings.SplitAfter(paceLog(1, 2), "\n")
 		for i := range lines {
-			r := "8030"
+			r := "803"
 			if i >= 60 {
 				r = rate
+			}
+			if rate != "412" {
+				r += fmt.Sprint(i % 7)
 			}
 			lines[i] = strings.Replace(lines[i], " | learning rate", " | tokens/s/gpu: "+r+" | learning rate", 1)
 		}
 		return strings.Join(lines, "")
 	}
-	if v := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": log("7900")}, "")}).Verdict; v.Mechanism == "throughput-regression" {
+	if v := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": log("790")}, "")}).Verdict; v.Mechanism == "throughput-regression" {
 		t.Errorf("as many tokens a second are called slow: %s", v.Summary)
 	}
-	if v := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": log("4015")}, "")}).Verdict; v.Mechanism != "throughput-regression" {
+	if v := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": log("401")}, "")}).Verdict; v.Mechanism != "throughput-regression" {
 		t.Errorf("half the tokens a second: %s: %s", v.Mechanism, v.Summary)
+	}
+	constant := strings.ReplaceAll(log("412"), "tokens/s/gpu: 803 ", "tokens/s/gpu: 412 ")
+	if v := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": constant}, "")}).Verdict; v.Mechanism != "throughput-regression" {
+		t.Errorf("a figure that never varies excuses a slowdown: %s: %s", v.Mechanism, v.Summary)
 	}
 }
 

@@ -47,10 +47,15 @@ func Dismiss(f *resolve.Facts, said map[worker.Pos]string) {
 		before, since := around(c)
 		was, unit := throughput(before, said)
 		is, same := throughput(since, said)
-		if min(len(was), len(is)) >= least && unit == same && Median(values(is)) >= keeps*Median(values(was)) {
+		if min(len(was), len(is)) >= least && unit == same && measured(was) && measured(is) && Median(values(is)) >= keeps*Median(values(was)) {
 			c.Dismiss()
 		}
 	}
+}
+
+// measured says that readings vary, as what is measured does: a constant is set by somebody.
+func measured(r []Reading) bool {
+	return slices.ContainsFunc(r, func(x Reading) bool { return x.Value != r[0].Value })
 }
 
 func throughput(points []*resolve.Point, said map[worker.Pos]string) ([]Reading, string) {
