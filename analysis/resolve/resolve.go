@@ -121,5 +121,6 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.Stood, f.Listed = stoodOf(f, in.Handed.Stacks, &f.Warnings)
 	slices.SortStableFunc(f.Anonymous, func(a, b *Rank) int { return strings.Compare(a.Label, b.Label) })
 	f.Job.Start, f.Job.End = f.span(f.Tails, f.Ends)
+	f.Job.End = endByScheduler(f.Job.End, f.Ends, f.Progress)
 	return f, nil
 }

@@ -250,3 +250,26 @@ func TestFilesThatEndBeforeTheIncidentAreCut(t *testing.T) {
 		t.Errorf("cut %+v, ranks %v", f.Coverage.Cut, f.Coverage.CutRanks)
 	}
 }
+
+// Lines that are stamped eight hours after the scheduler ended the job are of another zone; those of a job that made steps since are not, nor
+// those at any other distance.
+func TestAJobDoesNotOutliveItsSchedulersWordByAZone(t *testing.T) {
+	at := func(sec float64) Moment { return Moment{T: sec, Unc: 1, Valid: true} }
+	const hour = 3600
+	for name, c := range map[string]struct {
+		end, step, want float64
+	}{
+		"a zone later":                {1000 + 8*hour - 7, 900, 1000},
+		"half an hour off":            {1000 + 5*hour + 1800 + 20, 900, 1000},
+		"steps since":                 {1000 + 8*hour, 1000 + 7*hour, 1000 + 8*hour},
+		"at no distance of two zones": {1000 + 8*hour + 600, 900, 1000 + 8*hour + 600},
+		"minutes later":               {1300, 900, 1300},
+	} {
+		f := &Facts{Ends: []*End{{T: at(1000)}, {}}, Progress: []ProgressPoint{{T: at(c.step)}}}
+		f.Job.End = at(c.end)
+		f.endByScheduler()
+		if f.Job.End.T != c.want {
+			t.Errorf("%s: ended at %g, not %g", name, f.Job.End.T, c.want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"faultline/analysis/line"
@@ -199,4 +200,38 @@ func (s *sight) span(tails []worker.Tail, ends []*End) (start, end Moment) {
 		end = ends[i].T
 	}
 	return start, end
+}
+
+const (
+	halfHour = 1800 // zones differ by multiples of it, in seconds
+	// sameZone is how far from such a multiple stamps of one moment are at most.
+	sameZone = 180
+)
+
+// endByScheduler is when the job ended: by the scheduler's word where lines are stamped later by the difference of two zones, and no step
+// was made in between: their clock is of a zone that nothing relates to the others'.
+func endByScheduler(end Moment, ends []*End, steps []ProgressPoint) Moment {
+	var last *End
+	for _, e := range ends {
+		if e.T.Valid && (last == nil || e.T.T > last.T.T) {
+			last = e
+		}
+	}
+	if last == nil || !end.Valid {
+		return end
+	}
+	said := last.T
+	for _, e := range ends { // two logs may stamp one end by two clocks
+		if e.Line.Kind == last.Line.Kind && e.Line.Reason == last.Line.Reason {
+			said = said.Earliest(e.T)
+		}
+	}
+	later := end.T - said.T
+	if later < halfHour-sameZone || math.Abs(math.Remainder(later, halfHour)) > sameZone {
+		return end
+	}
+	if slices.ContainsFunc(steps, func(p ProgressPoint) bool { return p.T.Valid && p.T.T > said.T+said.Unc }) {
+		return end
+	}
+	return said
 }
