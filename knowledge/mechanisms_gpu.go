@@ -125,11 +125,11 @@ var gpuMechanisms = []Mechanism{
 		Meaning: "The loss jumped, or model replicas differ, with no change to code or data. " +
 			"Only a replay of the same steps on other machines can prove that a GPU computes wrongly.",
 		Now: []Advice{
-			{"Replay the steps around the jump from the same checkpoint and data, once on the same nodes and once on others, and compare bit by bit.", ""},
+			adviceReplay,
 			{"Exclude {root} until the replay settles it, and test its GPUs.", "srun -w {root} dcgmi diag -r 4"},
 		},
-		Structural: []Advice{{"Compare parameter checksums across data-parallel replicas every few hundred steps.", ""}},
-		NextTime:   []Advice{{"Log each rank's gradient norm before the reduction.", ""}},
+		Structural: []Advice{adviceChecksums},
+		NextTime:   []Advice{adviceNorms},
 		LookAlikes: []LookAlike{
 			{NonFiniteLoss, "replay the step on other GPUs: different numbers point to hardware, the same numbers to data or the learning rate."},
 		},

@@ -110,7 +110,7 @@ var infrastructureMechanisms = []Mechanism{
 			{"If it happens again, send the admins the error message and its timestamp.", "sacct -D -P -j {job} -o JobID,State,ExitCode,Reason,NodeList"},
 		},
 		Structural: []Advice{{"Import large container images once before the job, not at each start.", "enroot import docker://IMAGE"}},
-		NextTime:   []Advice{{"Keep the batch script's own output: srun's messages appear only there.", ""}},
+		NextTime:   []Advice{adviceBatchOutput},
 		LookAlikes: []LookAlike{
 			{ConfigError, "one of the job's processes ran and reported an error."},
 		},
@@ -154,7 +154,7 @@ var performanceMechanisms = []Mechanism{
 			{"Exclude {node} when you resubmit, and test it: per-rank times point to the rank, not necessarily the machine.", "sbatch --exclude={root} …"},
 			adviceFabricTest,
 		},
-		Structural: []Advice{{"Log compute and wait time for each rank: the rank that waits least is the slow one.", ""}},
+		Structural: []Advice{adviceLogWaits},
 		NextTime:   []Advice{{"Profile a few steps on a slow rank and on a normal one.", "nsys profile -t cuda,nvtx -y 300 -d 60 python train.py"}},
 		LookAlikes: []LookAlike{
 			{RankStalled, "the rank never arrives; here it arrives late at every step."},

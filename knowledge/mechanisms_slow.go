@@ -60,8 +60,8 @@ var slowMechanisms = []Mechanism{
 			{"Measure the checkpoint storage's current write speed, and check how full it is.", "df -h CKPT; dd if=/dev/zero of=CKPT/probe bs=64M count=64 oflag=direct; rm CKPT/probe"},
 			{"Save less often until it is fixed, or save asynchronously.", "--async-save   # Megatron; async_save of torch.distributed.checkpoint"},
 		},
-		Structural: []Advice{{"Save asynchronously, and alert when a save takes twice its usual time.", ""}},
-		NextTime:   []Advice{{"Log when each save begins and ends, and how many bytes it wrote.", ""}},
+		Structural: []Advice{adviceSaveBeside},
+		NextTime:   []Advice{adviceLogSaveSize},
 		LookAlikes: []LookAlike{{CheckpointIO, "there, a save fails or never ends."}},
 	},
 }

@@ -16,7 +16,7 @@ var storageMechanisms = []Mechanism{
 			"The target's log shows why: usually resource pressure or a broken stream to another target.",
 		Now: []Advice{
 			{"Read the target's warnings from the window before the first client error.", "ais show cluster; ais show log {target}"},
-			{"Retry incomplete batches in the client instead of failing the job, and request fewer objects at a time.", ""},
+			adviceRetryBatches,
 		},
 		Structural: []Advice{{"Cap the batch size, and give targets enough memory and disk bandwidth for the job's rate.", ""}},
 		NextTime:   []Advice{{"Keep logs from all daemons.", "ais cluster download-logs"}},
@@ -110,7 +110,7 @@ var storageMechanisms = []Mechanism{
 			{"Find out why it restarted: check the kernel log of the daemon's node, or the pod's last state.", "kubectl describe pod POD; kubectl logs --previous POD"},
 			adviceResubmit,
 		},
-		Structural: []Advice{{"Have clients retry across several endpoints for longer than a restart takes.", ""}},
+		Structural: []Advice{adviceRetryElsewhere},
 		NextTime:   []Advice{{"Keep the daemon's log from before the restart.", ""}},
 		LookAlikes: []LookAlike{
 			{AISRebalance, "“Rotated at” at the head of a log is only a rotation; a clean shutdown before “Started up at” is maintenance."},
@@ -156,7 +156,7 @@ var storageMechanisms = []Mechanism{
 			{"Check the targets' running jobs twice, a minute apart; stop any that isn't making progress.", "ais show job --all; ais stop JOB_ID"},
 			adviceResubmit,
 		},
-		Structural: []Advice{{"Use a client timeout shorter than the collective timeout.", ""}},
+		Structural: []Advice{adviceClientTimeout},
 		NextTime:   []Advice{{"Take stacks from the stuck daemon and report them upstream.", ""}},
 		LookAlikes: []LookAlike{
 			{AISNetwork, "there, the daemon keeps logging; here it is silent, or its counters don't move."},
@@ -198,9 +198,9 @@ var storageMechanisms = []Mechanism{
 			"The counters show which one.",
 		Now: []Advice{
 			{"Compare the throttle counters with 429 and 503 replies from the remote store.", "ais show performance counters"},
-			{"Reduce the number of workers or the batch size, or request more quota.", ""},
+			adviceFewerWorkers,
 		},
-		Structural: []Advice{{"Warm the cache before the job, so training doesn't hit the remote store.", ""}},
+		Structural: []Advice{adviceWarmCache},
 		NextTime:   []Advice{{"Log the store's reply codes.", ""}},
 		LookAlikes: []LookAlike{
 			{AISResourcePressure, "the target's own pressure, not the remote store's answer."},
@@ -262,7 +262,7 @@ var storageMechanisms = []Mechanism{
 			{"Get the store's own logs from that time: they distinguish overload from network trouble.", ""},
 		},
 		Structural: []Advice{{"Fix the store first; then choose client timeouts and retries that outlast a short outage.", ""}},
-		NextTime:   []Advice{{"Log the endpoint and duration of every retry.", ""}},
+		NextTime:   []Advice{adviceLogRetries},
 		LookAlikes: []LookAlike{
 			{AISResourcePressure, "the storage logs show why the server did not respond."},
 			{Completed, "a retry that recovers at 1/n is noise: an idle connection was closed."},
@@ -311,7 +311,7 @@ var storageMechanisms = []Mechanism{
 			{"Give the file-system team the time, node and mount; check whether other nodes are affected.", "clush -w {nodes} 'timeout 10 stat -f . || echo no answer'"},
 			adviceKernelLog,
 		},
-		Structural: []Advice{{"Stage the data on local disks, so training doesn't depend on a shared mount at every step.", ""}},
+		Structural: []Advice{adviceStage},
 		LookAlikes: []LookAlike{
 			{NodeFailure, "one mount, seen from many nodes: the store; seen from one node only: that node."},
 		},
@@ -324,10 +324,10 @@ var storageMechanisms = []Mechanism{
 			"A file truncated by an earlier crash is a common reason.",
 		Now: []Advice{
 			{"Compare this checkpoint's file sizes with the previous one's; if they differ, resume from the previous one.", "ls -l CHECKPOINT_DIR"},
-			{"If the save is just slow, raise that process group's timeout or save asynchronously.", ""},
+			adviceSaveSlowly,
 		},
-		Structural: []Advice{{"Write to a temporary name and rename at the end, so a half-written checkpoint is never mistaken for a complete one.", ""}},
-		NextTime:   []Advice{{"Log the start, end and size of every save.", ""}},
+		Structural: []Advice{adviceRenameSave},
+		NextTime:   []Advice{adviceLogSaves},
 		LookAlikes: []LookAlike{
 			{StorageFull, "“No space left on device” during the save."},
 			{RankBusy, "the save succeeds but takes longer than the timeout."},

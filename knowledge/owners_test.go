@@ -14,6 +14,8 @@ func TestWhoDoesWhatAnAdviceSays(t *testing.T) {
 		"the settings of a job whose code fails":   {adviceRecorder, OwnerCode, OwnerCode},
 		"leaving a node out":                       {adviceExclude, OwnerCluster, OwnerUnknown},
 		"no command":                               {adviceMachine, OwnerStorage, OwnerStorage},
+		"saving, though a node died":               {adviceCheckpoint, OwnerCluster, OwnerUnknown},
+		"staging, though a mount failed":           {adviceStage, OwnerStorage, OwnerUnknown},
 		"the store's own tool":                     {Advice{"Check the disks.", "ais storage mountpath"}, OwnerUnknown, OwnerStorage},
 	} {
 		if got := c.advice.OwnedBy(c.failure); got != c.want {

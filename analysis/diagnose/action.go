@@ -253,13 +253,14 @@ func (b *builder) advice() {
 			if taken || !b.possible(a, when) {
 				continue
 			}
+			owner := a.OwnedBy(knowledge.Owner(b.r.Action.Owner))
 			a = fill(b.fromLastWords(a))
 			a.Text += but
 			if seen[a.Text] {
 				continue
 			}
 			seen[a.Text] = true
-			b.r.Recommendations = append(b.r.Recommendations, incident.Recommendation{When: when, Text: a.Text, Command: a.Command, Owner: string(a.OwnedBy(knowledge.Owner(b.r.Action.Owner)))})
+			b.r.Recommendations = append(b.r.Recommendations, incident.Recommendation{When: when, Text: a.Text, Command: a.Command, Owner: string(owner)})
 		}
 	}
 	add := func(when string, list []knowledge.Advice) { addAs(b.fillAdvice, when, list) }

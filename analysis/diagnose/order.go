@@ -41,7 +41,7 @@ func turnOf(fl *resolve.Failure) turn {
 }
 
 // oneMoment is how far apart the stamps of two rows may be, in seconds, that are told as of one moment where no clock proves their order.
-const oneMoment = 1
+const oneMoment = 5
 
 // inOrder sorts rows by time; those of one moment by what causes what.
 func inOrder(rows []row) {

@@ -16,7 +16,7 @@ func TestNoEffectStandsAboveItsCause(t *testing.T) {
 		{at(10, 0.5), turnBefore, incident.Event{Event: "step"}},
 		{at(10, 0), turnReport, incident.Event{Event: "launcher"}},
 		{at(10.3, 0), turnWait, incident.Event{Event: "proven to be later"}},
-		{at(12, 5), turnCause, incident.Event{Event: "another moment"}},
+		{at(16, 9), turnCause, incident.Event{Event: "another moment"}},
 	}
 	inOrder(rows)
 	var got []string
