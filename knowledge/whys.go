@@ -44,6 +44,15 @@ var whysOf = map[Slug][]string{
 		"Why did the job need more time than it had requested?",
 		"Why didn't it save a checkpoint and resubmit itself before the limit?",
 	},
+	NodeFailure: {
+		"Why did the node die: hardware, power, its kernel, or its memory?",
+	},
+	StorageFull: {
+		"Why did it fill up: checkpoints, caches, or somebody else's files?",
+	},
+	AISDiskFault: {
+		"Why did the disk fail now: wear, its controller, or earlier errors?",
+	},
 	InitUnreachable: {
 		"Why couldn't the ranks connect: a node, a host name, a port, or a launcher that started too few processes?",
 		"Why wasn't the rendezvous tested before the job took its nodes (bot check)?",

@@ -52,8 +52,8 @@ func withSummary(v *view, text string, most int) string {
 	text += "."
 	if s := r.Verdict.Summary; saysMore(s, v.Headline) && len(r.Verdict.Candidates) < 2 {
 		s = flat(s)
-		if who := where(r.Verdict.Root); who != "" && strings.HasSuffix(v.Headline, who) {
-			s = strings.TrimPrefix(s, who+": ")
+		if who, rest, ok := strings.Cut(s, ": "); ok && who != "" && strings.HasSuffix(v.Headline, who) {
+			s = rest
 		}
 		text += " " + sentence(capital(cutAfter(s, most)))
 	}

@@ -3,6 +3,7 @@ package messages
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -148,5 +149,29 @@ func TestAPostmortemGivesLossesInMoney(t *testing.T) {
 	r.Severity = &incident.Severity{Level: incident.SeverityWarning, GPUHours: hours, Per: incident.PerHour, Why: "a slow link"}
 	if text := page(r, usd); !strings.Contains(text, "42.7 GPU hours, 4,266 USD in each hour that it goes on") {
 		t.Error(text)
+	}
+}
+
+// A cause that is itself the wait, or what ended the job, is why the job ended: no consequence stands in front of it.
+func TestTheWhysBeginWithWhatEndedTheJob(t *testing.T) {
+	wait := []incident.Evidence{quoteOf("a.err", 7, "Watchdog caught")}
+	other := []incident.Evidence{quoteOf("a.err", 9, "torn down")}
+	event := incident.Event{Kind: incident.EventTimeout, Event: "first watchdog timeout", Evidence: wait}
+	for name, c := range map[string]struct {
+		chain []incident.Link
+		want  []string
+	}{
+		"a rank stayed away": {[]incident.Link{{Statement: "cause", Role: incident.Cause, Evidence: other}, {Statement: "met", Role: incident.Consequence, Evidence: other}, {Statement: "waited", Role: incident.Consequence, Evidence: wait}}, []string{"waited", "met", "cause"}},
+		"all waited":         {[]incident.Link{{Statement: "cause", Role: incident.Cause, Evidence: wait}, {Statement: "sync", Role: incident.Consequence, Evidence: wait}}, []string{"cause"}},
+		"ended from outside": {[]incident.Link{{Statement: "time limit", Role: incident.End, Evidence: other}, {Statement: "torn", Role: incident.Consequence, Evidence: other}}, []string{"time limit"}},
+		"a crash":            {[]incident.Link{{Statement: "cause", Role: incident.Cause, Evidence: other}, {Statement: "torn", Role: incident.Consequence, Evidence: other}}, []string{"torn", "cause"}},
+	} {
+		var got []string
+		for _, l := range backwards(&incident.Report{Chain: c.chain, Timeline: []incident.Event{event}}) {
+			got = append(got, l.Statement)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, not %q", name, got, c.want)
+		}
 	}
 }

@@ -71,29 +71,55 @@ func (p *postmortem) findings(question string, list []incident.Finding) {
 }
 
 // backwards are the links of the chain from the end to the trigger, one of each: what made the job stand still comes first, then what led
-// there, if the chain tells of that, then the cause.
+// there, if the chain tells of that, then the cause. A cause that is itself the wait, or the end, needs nothing in front.
 func backwards(r *incident.Report) []incident.Link {
-	var out []incident.Link
 	of := func(role string) int {
-		return slices.IndexFunc(r.Chain, func(l incident.Link) bool { return l.Role == role })
+		return slices.IndexFunc(r.Chain, func(l incident.Link) bool { return l.Role == role && !explainsWait(r, l) })
 	}
-	first := of(incident.Consequence)
-	end := slices.IndexFunc(r.Chain, func(l incident.Link) bool { return l.Role == incident.Consequence && waitedIn(r, l) })
-	if end < 0 {
-		end = first
-	}
-	if end >= 0 {
-		out = append(out, r.Chain[end])
-	}
-	if first >= 0 && first < end {
-		out = append(out, r.Chain[first])
-	}
-	for _, role := range []string{incident.Cause, incident.Trigger} {
-		if i := of(role); i >= 0 {
+	var out []incident.Link
+	add := func(i int) {
+		if i >= 0 {
 			out = append(out, r.Chain[i])
 		}
 	}
+	cause := of(incident.Cause)
+	switch {
+	case len(r.Chain) > 0 && r.Chain[0].Role == incident.End:
+		add(0)
+	case cause < 0 || !waitedIn(r, r.Chain[cause]):
+		first := of(incident.Consequence)
+		end := slices.IndexFunc(r.Chain, func(l incident.Link) bool {
+			return l.Role == incident.Consequence && waitedIn(r, l) && !explainsWait(r, l)
+		})
+		if end < 0 {
+			end = first
+		}
+		add(end)
+		if first < end {
+			add(first)
+		}
+	}
+	if cause >= 0 && len(out) > 0 && saidOf(out[0]) == saidOf(r.Chain[cause]) {
+		out = out[:0] // the same of another rank
+	}
+	add(cause)
+	add(of(incident.Trigger))
 	return out
+}
+
+// explainsWait says that a link tells what a collective is for: that explains a wait, and answers no why.
+func explainsWait(r *incident.Report, l incident.Link) bool {
+	return slices.ContainsFunc(r.Groups, func(g incident.Group) bool {
+		return g.Stuck != nil && g.Stuck.Sync != nil && g.Stuck.Sync.Statement == l.Statement
+	})
+}
+
+// saidOf is what a link says, without of whom.
+func saidOf(l incident.Link) string {
+	if _, said, ok := strings.Cut(l.Statement, ": "); ok {
+		return said
+	}
+	return l.Statement
 }
 
 // waitedIn says that a link rests on a line of the timeline's waits.

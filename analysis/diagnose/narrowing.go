@@ -54,6 +54,8 @@ func (b *builder) besideStragglers(n *incident.Narrowing) {
 		n.RulesOut = append(n.RulesOut, incident.Finding{
 			Statement: fmt.Sprintf("the GPU of rank %d had finished all its collectives (%d of %d): NCCL and the network didn't hold it. Its process never made the next call", r.ID, c.Completed, c.Enqueued),
 			Evidence:  []incident.Evidence{mechanism.DumpEvidence(c, r.ID)}})
+	}
+	if b.r.Verdict.Origin == "unknown" && len(n.RulesOut) > 0 {
 		n.Open = fmt.Sprintf("What was rank %d's process doing instead: loading data, saving, other code, or a kernel of its own?", r.ID)
 	}
 	if r.Notified != nil {

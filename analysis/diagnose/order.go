@@ -34,14 +34,17 @@ func turnOf(fl *resolve.Failure) turn {
 	switch {
 	case fl.Says(knowledge.ReportsEnd):
 		return turnReport
-	case fl.Role == knowledge.ConsequenceRole:
+	case fl.Role != knowledge.CauseRole:
 		return turnEffect
 	}
 	return turnCause
 }
 
-// oneMoment is how far apart the stamps of two rows may be, in seconds, that are told as of one moment where no clock proves their order.
-const oneMoment = 5
+// How far apart the stamps of two rows may be, in seconds, that are told as of one moment where no clock proves their order.
+const (
+	oneMoment   = 1
+	aroundCause = 5 // of what may be the cause
+)
 
 // inOrder sorts rows by time; those of one moment by what causes what.
 func inOrder(rows []row) {
@@ -64,5 +67,9 @@ func inOrder(rows []row) {
 
 // outOfTurn says that an effect stands above what may be its cause, by stamps that prove nothing.
 func outOfTurn(above, below row) bool {
-	return below.turn < above.turn && below.t.T-above.t.T < oneMoment && !above.t.Before(below.t)
+	within := float64(oneMoment)
+	if below.turn == turnCause {
+		within = aroundCause
+	}
+	return below.turn < above.turn && below.t.T-above.t.T < within && !above.t.Before(below.t)
 }
