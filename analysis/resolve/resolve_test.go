@@ -258,18 +258,26 @@ func TestAJobDoesNotOutliveItsSchedulersWordByAZone(t *testing.T) {
 	const hour = 3600
 	for name, c := range map[string]struct {
 		end, step, want float64
+		other           Moment // of a second word
+		otherKind       bool
 	}{
-		"a zone later":                {1000 + 8*hour - 7, 900, 1000},
-		"half an hour off":            {1000 + 5*hour + 1800 + 20, 900, 1000},
-		"steps since":                 {1000 + 8*hour, 1000 + 7*hour, 1000 + 8*hour},
-		"at no distance of two zones": {1000 + 8*hour + 600, 900, 1000 + 8*hour + 600},
-		"minutes later":               {1300, 900, 1300},
+		"a zone later":                {1000 + 8*hour - 7, 900, 1000, Moment{}, false},
+		"half an hour off":            {1000 + 5*hour + 1800 + 20, 900, 1000, Moment{}, false},
+		"steps since":                 {1000 + 8*hour, 1000 + 7*hour, 1000 + 8*hour, Moment{}, false},
+		"at no distance of two zones": {1000 + 8*hour + 600, 900, 1000 + 8*hour + 600, Moment{}, false},
+		"minutes later":               {1300, 900, 1300, Moment{}, false},
+		"stamped by two clocks":       {1000 + 8*hour - 7, 900, 1000, at(1000 + 8*hour), false},
+		"ended in two ways":           {1000 + 8*hour - 7, 900, 1000 + 8*hour - 7, at(1000 + 8*hour), true},
 	} {
-		f := &Facts{Ends: []*End{{T: at(1000)}, {}}, Progress: []ProgressPoint{{T: at(c.step)}}}
+		cancelled, limit := worker.End{Kind: worker.EndCancelled}, worker.End{Kind: worker.EndTerminating}
+		f := &Facts{Ends: []*End{{Line: cancelled, T: at(1000)}, {Line: cancelled}}, Progress: []ProgressPoint{{T: at(c.step)}}}
 		f.Job.End = at(c.end)
-		f.endByScheduler()
-		if f.Job.End.T != c.want {
-			t.Errorf("%s: ended at %g, not %g", name, f.Job.End.T, c.want)
+		f.Ends[1].T = c.other
+		if c.otherKind {
+			f.Ends[1].Line = limit
+		}
+		if end := f.endByScheduler(); end.T != c.want {
+			t.Errorf("%s: ended at %g, not %g", name, end.T, c.want)
 		}
 	}
 }
