@@ -47,7 +47,7 @@ var questions = []question{
 		}
 		return []string{"no completed checkpoint"}
 	}},
-	{"sure", "how sure are you?", says("Confirmed", "Likely", "Can't tell")},
+	{"sure", "how sure are you?", says("Confirmed", "Likely", "Can't tell", "Who: ")},
 	{"when", "when did it start?", says("First: ", cannotTell)},
 	{"missing", "is any log missing?", says("Missing: ")},
 	{"owner", "who has to fix this?", ownerOf},
