@@ -270,13 +270,11 @@ func TestAJobDoesNotOutliveItsSchedulersWordByAZone(t *testing.T) {
 		"ended in two ways":           {1000 + 8*hour - 7, 900, 1000 + 8*hour - 7, at(1000 + 8*hour), true},
 	} {
 		cancelled, limit := worker.End{Kind: worker.EndCancelled}, worker.End{Kind: worker.EndTerminating}
-		f := &Facts{Ends: []*End{{Line: cancelled, T: at(1000)}, {Line: cancelled}}, Progress: []ProgressPoint{{T: at(c.step)}}}
-		f.Job.End = at(c.end)
-		f.Ends[1].T = c.other
+		ends := []*End{{Line: cancelled, T: at(1000)}, {Line: cancelled, T: c.other}}
 		if c.otherKind {
-			f.Ends[1].Line = limit
+			ends[1].Line = limit
 		}
-		if end := f.endByScheduler(); end.T != c.want {
+		if end := endByScheduler(at(c.end), ends, []ProgressPoint{{T: at(c.step)}}); end.T != c.want {
 			t.Errorf("%s: ended at %g, not %g", name, end.T, c.want)
 		}
 	}
