@@ -165,12 +165,13 @@ func shortest(words []string) int {
 }
 
 // met reports whether a text may hold one of the words.
-func (n *need) met(b []byte) bool {
-	for i, c := range b {
+func met[text string | []byte](n *need, b text) bool {
+	for i := range len(b) {
+		c := b[i]
 		if c >= utf8.RuneSelf {
 			return true
 		}
-		if n.first[c] && n.at(b[i:]) {
+		if n.first[c] && at(n, b[i:]) {
 			return true
 		}
 	}
@@ -178,7 +179,7 @@ func (n *need) met(b []byte) bool {
 }
 
 // at reports whether one of the words stands at the beginning of b.
-func (n *need) at(b []byte) bool {
+func at[text string | []byte](n *need, b text) bool {
 	for _, w := range n.words {
 		if len(w) > len(b) {
 			continue

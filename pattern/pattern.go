@@ -35,10 +35,10 @@ func (r *Regexp) compiled() *regexp.Regexp {
 	return r.re
 }
 
-// possible reports whether a text may match.
-func (r *Regexp) possible(b []byte) bool {
+// possible reports whether a text may match an expression that is compiled.
+func possible[text string | []byte](r *Regexp, b text) bool {
 	for i := range r.needs {
-		if !r.needs[i].met(b) {
+		if !met(&r.needs[i], b) {
 			return false
 		}
 	}
@@ -50,13 +50,13 @@ func (r *Regexp) possible(b []byte) bool {
 func (r *Regexp) Match(b []byte) bool {
 	re := r.compiled()
 	from := start(&r.heads, b)
-	return from >= 0 && r.possible(b[from:]) && re.Match(b[from:])
+	return from >= 0 && possible(r, b[from:]) && re.Match(b[from:])
 }
 
 func (r *Regexp) FindSubmatch(b []byte) [][]byte {
 	re := r.compiled()
 	from := start(&r.heads, b)
-	if from < 0 || !r.possible(b[from:]) {
+	if from < 0 || !possible(r, b[from:]) {
 		return nil
 	}
 	return re.FindSubmatch(b[from:])
@@ -65,13 +65,13 @@ func (r *Regexp) FindSubmatch(b []byte) [][]byte {
 func (r *Regexp) MatchString(s string) bool {
 	re := r.compiled()
 	from := start(&r.heads, s)
-	return from >= 0 && re.MatchString(s[from:])
+	return from >= 0 && possible(r, s[from:]) && re.MatchString(s[from:])
 }
 
 func (r *Regexp) FindStringSubmatch(s string) []string {
 	re := r.compiled()
 	from := start(&r.heads, s)
-	if from < 0 {
+	if from < 0 || !possible(r, s[from:]) {
 		return nil
 	}
 	return re.FindStringSubmatch(s[from:])

@@ -2,8 +2,9 @@ package novel
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
+
+	"faultline/pattern"
 )
 
 // NCCL and RCCL warn of what a caller may well do without: a library that is not there, a probe. Where a call fails for good, each function that
@@ -12,7 +13,7 @@ import (
 // mostThreads bounds how many threads' warnings are followed at once.
 const mostThreads = 256
 
-var handedOn = regexp.MustCompile(`CCL INFO \S+\.(?:cc|cpp|cu|h):\d+ -> -?[1-9]\d*`)
+var handedOn = pattern.New(`CCL INFO \S+\.(?:cc|cpp|cu|h):\d+ -> -?[1-9]\d*`)
 
 func sayingOf(text string) saying {
 	switch {

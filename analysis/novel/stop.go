@@ -1,10 +1,11 @@
 package novel
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"faultline/pattern"
 )
 
 // openers are what the first lines of tracebacks, panics and native stacks hold, in any language.
@@ -38,59 +39,59 @@ func (b *block) add(text string, at Place) bool {
 // frameForm is how one runtime prints a frame of a stack. The named groups are file, line and func.
 type frameForm struct {
 	runtime string
-	re      *regexp.Regexp
+	re      *pattern.Regexp
 	inner   bool // the innermost frame comes first
 	above   bool // the function stands in the line above
 	source  bool // the line of code stands in the line below
 }
 
 var frameForms = []frameForm{
-	{"Python", regexp.MustCompile(`^\W*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<func>\S+))?`), false, false, true},
-	{"Go", regexp.MustCompile(`^\s+(?P<file>/?[^\s:]+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?$`), true, true, false},
-	{"Rust", regexp.MustCompile(`^\s+at (?P<file>[^\s:]+\.rs):(?P<line>\d+)`), true, true, false},
-	{"JVM", regexp.MustCompile(`^\s+at (?P<func>[\w$.<>/]+)\((?P<file>[\w$]+\.(?:java|scala|kt|groovy)):(?P<line>\d+)\)`), true, false, false},
-	{".NET", regexp.MustCompile(`^\s+at (?P<func>[^(]+)\([^)]*\) in (?P<file>.+):line (?P<line>\d+)`), true, false, false},
-	{"JavaScript", regexp.MustCompile(`^\s+at (?:(?P<func>[^(]+) \()?(?:file://)?(?P<file>[^\s()]+\.[cm]?[jt]s):(?P<line>\d+):\d+\)?`), true, false, false},
-	{"native", regexp.MustCompile(`^\s*#\d+\s+(?:0x[0-9a-f]+ (?:in )?)?(?P<func>[^\s(]+).*?(?: at | )(?P<file>[^\s:()]+\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp|f90|F90|f|rs)):(?P<line>\d+)`), true, false, false},
-	{"Julia", regexp.MustCompile(`^\s+@ (?:[\w.]+ )?(?P<file>\S+\.jl):(?P<line>\d+)`), true, true, false},
-	{"Ruby", regexp.MustCompile("^\\s*(?:from )?(?P<file>\\S+\\.rb):(?P<line>\\d+):in [`'](?P<func>[^']+)'"), true, false, false},
-	{"Lua", regexp.MustCompile(`^\s*(?P<file>\S+\.lua):(?P<line>\d+): in (?:function |field |local )?(?P<func>.*)`), true, false, false},
-	{"OCaml", regexp.MustCompile(`^(?:Raised|Called from) .*file "(?P<file>[^"]+)".*line (?P<line>\d+)`), true, false, false},
-	{"Perl", regexp.MustCompile(` at (?P<file>\S+\.p[lm]) line (?P<line>\d+)`), true, false, false},
-	{"PHP", regexp.MustCompile(` in (?P<file>\S+\.php)(?: on line |:)(?P<line>\d+)`), true, false, false},
-	{"Fortran", regexp.MustCompile(`At line (?P<line>\d+) of file (?P<file>\S+)`), true, false, false},
-	{"C", regexp.MustCompile(`(?P<file>[\w./-]+\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp)):(?P<line>\d+)(?::|\]| )(?: ?(?P<func>[\w:~<>]+).*Assertion)?`), true, false, false},
-	{"Haskell", regexp.MustCompile(`called at (?P<file>\S+\.hs):(?P<line>\d+)`), true, false, false},
+	{"Python", pattern.New(`^\W*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<func>\S+))?`), false, false, true},
+	{"Go", pattern.New(`^\s+(?P<file>/?[^\s:]+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?$`), true, true, false},
+	{"Rust", pattern.New(`^\s+at (?P<file>[^\s:]+\.rs):(?P<line>\d+)`), true, true, false},
+	{"JVM", pattern.New(`^\s+at (?P<func>[\w$.<>/]+)\((?P<file>[\w$]+\.(?:java|scala|kt|groovy)):(?P<line>\d+)\)`), true, false, false},
+	{".NET", pattern.New(`^\s+at (?P<func>[^(]+)\([^)]*\) in (?P<file>.+):line (?P<line>\d+)`), true, false, false},
+	{"JavaScript", pattern.New(`^\s+at (?:(?P<func>[^(]+) \()?(?:file://)?(?P<file>[^\s()]+\.[cm]?[jt]s):(?P<line>\d+):\d+\)?`), true, false, false},
+	{"native", pattern.New(`^\s*#\d+\s+(?:0x[0-9a-f]+ (?:in )?)?(?P<func>[^\s(]+).*?(?: at | )(?P<file>[^\s:()]+\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp|f90|F90|f|rs)):(?P<line>\d+)`), true, false, false},
+	{"Julia", pattern.New(`^\s+@ (?:[\w.]+ )?(?P<file>\S+\.jl):(?P<line>\d+)`), true, true, false},
+	{"Ruby", pattern.New("^\\s*(?:from )?(?P<file>\\S+\\.rb):(?P<line>\\d+):in [`'](?P<func>[^']+)'"), true, false, false},
+	{"Lua", pattern.New(`^\s*(?P<file>\S+\.lua):(?P<line>\d+): in (?:function |field |local )?(?P<func>.*)`), true, false, false},
+	{"OCaml", pattern.New(`^(?:Raised|Called from) .*file "(?P<file>[^"]+)".*line (?P<line>\d+)`), true, false, false},
+	{"Perl", pattern.New(` at (?P<file>\S+\.p[lm]) line (?P<line>\d+)`), true, false, false},
+	{"PHP", pattern.New(` in (?P<file>\S+\.php)(?: on line |:)(?P<line>\d+)`), true, false, false},
+	{"Fortran", pattern.New(`At line (?P<line>\d+) of file (?P<file>\S+)`), true, false, false},
+	{"C", pattern.New(`(?P<file>[\w./-]+\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp)):(?P<line>\d+)(?::|\]| )(?: ?(?P<func>[\w:~<>]+).*Assertion)?`), true, false, false},
+	{"Haskell", pattern.New(`called at (?P<file>\S+\.hs):(?P<line>\d+)`), true, false, false},
 }
 
 // cause is how one runtime names what ended the program. The named groups are type and message; either may be missing.
 type cause struct {
-	re   *regexp.Regexp
+	re   *pattern.Regexp
 	last bool // of several the last one is the root: the cause of a chain
 	next bool // the message is the next line
 }
 
 var causes = []cause{
-	{re: regexp.MustCompile(`thread '[^']*'(?: \(\d+\))? (?P<type>panicked) at '(?P<message>.*)'`)},
-	{re: regexp.MustCompile(`thread '[^']*'(?: \(\d+\))? (?P<type>panicked) at \S+:\d+:\d+:$`), next: true},
-	{re: regexp.MustCompile(`^(?:.*\s)?(?P<type>panic|fatal error): (?P<message>.+)`)},
-	{re: regexp.MustCompile(`what\(\):\s+(?P<message>.+)`)},
-	{re: regexp.MustCompile(`(?P<type>Assertion) [` + "`" + `'"](?P<message>.+)['"] failed`)},
-	{re: regexp.MustCompile(`(?P<type>[Cc]heck failed|CHECK failed): (?P<message>.+)`)},
-	{re: regexp.MustCompile(`^Caused by: (?P<type>[\w$.]+)(?:: (?P<message>.*))?$`), last: true},
-	{re: regexp.MustCompile(`Exception in thread "[^"]*" (?P<type>[\w$.]+)(?:: (?P<message>.*))?$`)},
-	{re: regexp.MustCompile(`^Unhandled exception\. (?P<type>[\w$.]+)(?:: (?P<message>.*))?$`)},
-	{re: regexp.MustCompile(`^ERROR: LoadError: (?P<message>.+)`)},
-	{re: regexp.MustCompile(`(?P<type>forrtl: severe) \(\d+\): (?P<message>.+)`)},
-	{re: regexp.MustCompile(`(?P<type>Fortran runtime error): (?P<message>.+)`)},
-	{re: regexp.MustCompile(`(?P<type>Fatal Python error): (?P<message>.+)`)},
-	{re: regexp.MustCompile(`Fatal error: exception (?P<type>\w[\w.]*)(?:\((?P<message>.*)\))?`)},
-	{re: regexp.MustCompile(`^(?P<type>Error) (?:in|using) (?P<message>.+)`)},
-	{re: regexp.MustCompile(`PHP (?P<type>Fatal error):\s+(?P<message>.+)`)},
-	{re: regexp.MustCompile(`(?P<type>AddressSanitizer|ThreadSanitizer): (?P<message>.+)`)},
-	{re: regexp.MustCompile(`(?P<type>(?:[Ff]atal|[Cc]aught|[Pp]rocess received) [Ss]ignal):? (?P<message>.+)`)},
-	{re: regexp.MustCompile(`(?P<type>Invalid __\w+__ \w+) (?P<message>.+)`)},
-	{re: regexp.MustCompile(`^(?:\[[^\]]*\]:? ?|\S+ )?(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Failure|Fault|Exit|Warning))(?:: (?P<message>.*))?$`), last: true},
+	{re: pattern.New(`thread '[^']*'(?: \(\d+\))? (?P<type>panicked) at '(?P<message>.*)'`)},
+	{re: pattern.New(`thread '[^']*'(?: \(\d+\))? (?P<type>panicked) at \S+:\d+:\d+:$`), next: true},
+	{re: pattern.New(`^(?:.*\s)?(?P<type>panic|fatal error): (?P<message>.+)`)},
+	{re: pattern.New(`what\(\):\s+(?P<message>.+)`)},
+	{re: pattern.New(`(?P<type>Assertion) [` + "`" + `'"](?P<message>.+)['"] failed`)},
+	{re: pattern.New(`(?P<type>[Cc]heck failed|CHECK failed): (?P<message>.+)`)},
+	{re: pattern.New(`^Caused by: (?P<type>[\w$.]+)(?:: (?P<message>.*))?$`), last: true},
+	{re: pattern.New(`Exception in thread "[^"]*" (?P<type>[\w$.]+)(?:: (?P<message>.*))?$`)},
+	{re: pattern.New(`^Unhandled exception\. (?P<type>[\w$.]+)(?:: (?P<message>.*))?$`)},
+	{re: pattern.New(`^ERROR: LoadError: (?P<message>.+)`)},
+	{re: pattern.New(`(?P<type>forrtl: severe) \(\d+\): (?P<message>.+)`)},
+	{re: pattern.New(`(?P<type>Fortran runtime error): (?P<message>.+)`)},
+	{re: pattern.New(`(?P<type>Fatal Python error): (?P<message>.+)`)},
+	{re: pattern.New(`Fatal error: exception (?P<type>\w[\w.]*)(?:\((?P<message>.*)\))?`)},
+	{re: pattern.New(`^(?P<type>Error) (?:in|using) (?P<message>.+)`)},
+	{re: pattern.New(`PHP (?P<type>Fatal error):\s+(?P<message>.+)`)},
+	{re: pattern.New(`(?P<type>AddressSanitizer|ThreadSanitizer): (?P<message>.+)`)},
+	{re: pattern.New(`(?P<type>(?:[Ff]atal|[Cc]aught|[Pp]rocess received) [Ss]ignal):? (?P<message>.+)`)},
+	{re: pattern.New(`(?P<type>Invalid __\w+__ \w+) (?P<message>.+)`)},
+	{re: pattern.New(`^(?:\[[^\]]*\]:? ?|\S+ )?(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Failure|Fault|Exit|Warning))(?:: (?P<message>.*))?$`), last: true},
 }
 
 // parse reads a block; nil where it holds neither a cause nor a stack.
@@ -112,7 +113,7 @@ func (b *block) parse() *Stop {
 }
 
 // tabled is a row of an aligned table that names a process or a place: "  rank      : 44 (local_rank: 0)".
-var tabled = regexp.MustCompile(`^(rank|worker|task|process|host|node|hostname) *: +\S`)
+var tabled = pattern.New(`^(rank|worker|task|process|host|node|hostname) *: +\S`)
 
 // table takes for the message of an exception that has none the row below it that names a rank, else the first that names a place: launchers
 // report so who of their processes failed.
@@ -246,7 +247,7 @@ func (b *block) frameAt(form *frameForm, i int) *Frame {
 	return f
 }
 
-func group(re *regexp.Regexp, m []string, name string) string {
+func group(re *pattern.Regexp, m []string, name string) string {
 	if i := re.SubexpIndex(name); i >= 0 {
 		return m[i]
 	}

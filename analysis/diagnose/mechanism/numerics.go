@@ -275,6 +275,7 @@ func scaleGone(s *Scene) *Proposal {
 		byFile[n.File] = append(byFile[n.File], n)
 	}
 	sort.Strings(files)
+	steps := stepsSince(f, byFile)
 	for _, name := range files {
 		list := byFile[name]
 		end := list[len(list)-1]
@@ -282,7 +283,7 @@ func scaleGone(s *Scene) *Proposal {
 		for i := len(list) - 2; i >= 0 && list[i].Value > list[i+1].Value; i-- {
 			top = list[i]
 		}
-		if overtook(f, end) {
+		if steps[name] >= goesOn {
 			continue
 		}
 		if end.Value > 1 || top.Value < fallen {
@@ -349,16 +350,19 @@ func dividedBy(end *worker.Numeric, fls []*resolve.Failure) []*resolve.Failure {
 	return out
 }
 
-// overtook says that many steps without a further overflow followed: the scale was left at its minimum, the run went on.
-func overtook(f *resolve.Facts, n *worker.Numeric) bool {
-	const goesOn = 20
-	steps := 0
+// goesOn is how many steps without a further overflow say that the scale was left at its minimum and the run went on.
+const goesOn = 20
+
+// stepsSince counts the steps of each file behind its last number.
+func stepsSince(f *resolve.Facts, byFile map[string][]*worker.Numeric) map[string]int {
+	steps := map[string]int{}
 	for i := range f.Progress {
-		if p := &f.Progress[i]; n.Above(p.Pos) && p.Phase == worker.Training {
-			steps++
+		p := &f.Progress[i]
+		if list := byFile[p.File]; len(list) > 0 && p.Off > list[len(list)-1].Off && p.Phase == worker.Training {
+			steps[p.File]++
 		}
 	}
-	return steps >= goesOn
+	return steps
 }
 
 // lossLeft says that the loss left its baseline and did not come back, or is no number: then a run is not healthy even
