@@ -230,9 +230,11 @@ func (r *reader) visit(l *scan.Line) (more int, err error) {
 	return more, nil
 }
 
-// idle reports whether nobody waits for more of the lines below this one, though somebody may have asked for them.
+// idle reports whether nobody waits for more of the lines below this one, though somebody may have asked for them. When a file begins
+// is told by any line with a time: until one was seen, those that were asked for are looked at.
 func (r *reader) idle(l *scan.Line) bool {
-	return l.Off >= routineFrom && !l.Long && len(r.open) == 0 && r.decided && r.alone()
+	waiting := len(r.open) > 0 || !r.decided || !r.alone()
+	return !waiting && l.Off >= routineFrom && !l.Long && r.first.File != ""
 }
 
 // alone reports whether the next line is read by itself: nothing above it waits for more, and no column cuts it.
