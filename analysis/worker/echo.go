@@ -346,39 +346,3 @@ func idEnd(b []byte, i int) int {
 }
 
 func isHex(c byte) bool { return isDigit(c) || c >= 'a' && c <= 'f' }
-
-// strange reports whether no open block takes anything of a writer in the line with this number.
-func (r *reader) strange(who *line.Who, no int64) bool {
-	for i := range r.open {
-		b := r.open[i]
-		if b.last < no {
-			continue
-		}
-		w := *who
-		if b.who.Host == "" {
-			w.Host = "" // see trace.message
-		}
-		if !b.trace || w == b.who {
-			return false
-		}
-	}
-	return true
-}
-
-// expire closes the blocks that asked for lines above this one only.
-func (r *reader) expire() {
-	if !slices.ContainsFunc(r.open, func(b *openBlock) bool { return r.lineNo > b.last }) {
-		return
-	}
-	blocks := r.open
-	r.open = nil // closing one may open another
-	kept := blocks[:0]
-	for _, b := range blocks {
-		if r.lineNo > b.last {
-			b.f(r, nil)
-		} else {
-			kept = append(kept, b)
-		}
-	}
-	r.open = append(kept, r.open...)
-}

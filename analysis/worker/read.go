@@ -92,40 +92,6 @@ type record struct {
 	told   bool   // it said something by itself as a final line
 }
 
-// verdict is what a follower says about a record that follows its own.
-type verdict uint8
-
-const (
-	pass  verdict = iota // not mine; handlers see it; keep asking me
-	taken                // mine; handlers still see it, but it is not an unclassified error; keep asking me
-	final                // mine, and the block ends with it
-	ended                // not mine, and the block ended before it
-)
-
-// A follower reads the records that follow one that opened a block (a traceback, torchrun's failure block, an indented
-// result). It is called once with a nil record when the lines run out: then the block is as long as it gets. It is not
-// called again after it returned final or ended or got nil.
-type follower func(r *reader, rec *record) verdict
-
-// follow asks for up to n more lines (n ≤ maxFollow) and gives those records to f that the writer of rec may have
-// written: every field that both prefixes state is equal, where a missing rank prefix is no contradiction.
-func (r *reader) follow(rec *record, n int, f follower) {
-	r.does |= opensBlock
-	if len(r.open) >= maxOpen {
-		f(r, nil)
-		return
-	}
-	r.open = append(r.open, &openBlock{who: rec.Who, from: r.lineNo, last: r.lineNo + int64(min(n, maxFollow)), f: f})
-}
-
-// trace is follow for a block that takes nothing but what its own writer prints, and blank lines.
-func (r *reader) trace(rec *record, n int, f follower) {
-	was := len(r.open)
-	if r.follow(rec, n, f); len(r.open) > was {
-		r.open[was].trace = true
-	}
-}
-
 // emit appends an observation, bounded per file and kind, and in the bytes of the long texts that observations keep.
 func emit[T any](r *reader, list *[]T, v T) {
 	switch any(&v).(type) {

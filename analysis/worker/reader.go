@@ -125,14 +125,6 @@ type header struct {
 	alone bool // the message is nothing but "[PG … Rank 3]" or "Rank 3"
 }
 
-type openBlock struct {
-	who   line.Who
-	from  int64 // number of the line that opened it
-	last  int64 // number of the last line that was asked for
-	f     follower
-	trace bool // it takes nothing of others but blank lines
-}
-
 // held is a physical line whose tail seems to stand on the next one.
 type held struct {
 	phys
@@ -377,14 +369,6 @@ func (r *reader) unheld(h *held) {
 	if h.joined > 0 {
 		r.mended = unwrappedLine{unwrapped(h.raw), h.no + int64(h.joined)}
 	}
-}
-
-// wanted is how many of the next lines are needed whatever they hold.
-func (r *reader) wanted(n int) int {
-	for i := range r.open {
-		n = max(n, int(r.open[i].last-r.lineNo))
-	}
-	return n
 }
 
 // continues reports whether a line can be the tail of a wrapped one, rather than a message of its own.
@@ -633,43 +617,6 @@ func bareRank(m []byte) bool {
 	}
 	_, rest := intAfterRest(m, "Rank ")
 	return rest != nil && len(rest) == 0
-}
-
-// follows offers a record to the open blocks of its writer.
-func (r *reader) follows(rec *record) {
-	if !slices.ContainsFunc(r.open, func(b *openBlock) bool { return r.lineNo > b.last || compatible(&b.who, &rec.Who) }) {
-		return
-	}
-	blocks := r.open
-	r.open = nil // a follower may open another block
-	kept := blocks[:0]
-	for _, b := range blocks {
-		if r.lineNo > b.last {
-			b.f(r, nil)
-			continue
-		}
-		if !compatible(&b.who, &rec.Who) {
-			kept = append(kept, b)
-			continue
-		}
-		v := b.f(r, rec)
-		if r.longer > 0 {
-			b.last, r.longer = max(b.last, r.lineNo+r.longer), 0
-		}
-		rec.Taken = rec.Taken || v == taken || v == final
-		if v == pass || v == taken {
-			kept = append(kept, b)
-		}
-	}
-	r.open = append(kept, r.open...)
-}
-
-// compatible reports whether the same process may have written both: what both prefixes state is equal.
-func compatible(a, b *line.Who) bool {
-	eq := func(x, y int) bool { return x == line.Unknown || y == line.Unknown || x == y }
-	return eq(a.Global, b.Global) && eq(a.Local, b.Local) && eq(a.Task, b.Task) && eq(a.Pid, b.Pid) &&
-		eq(a.MPIRank, b.MPIRank) && eq(a.RayRank, b.RayRank) && eq(a.CudaDev, b.CudaDev) &&
-		(a.Host == "" || b.Host == "" || a.Host == b.Host) && (a.RayName == "" || b.RayName == "" || a.RayName == b.RayName)
 }
 
 // finish closes what is open at the end of the file.

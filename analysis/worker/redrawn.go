@@ -83,21 +83,6 @@ func (r *reader) drawn(p *phys) {
 	}
 }
 
-// apart reports whether no open block takes anything of the writer of the record that was just read.
-func (r *reader) apart() bool {
-	for i := range r.open {
-		b := r.open[i]
-		who := r.rec.Who
-		if b.who.Host == "" {
-			who.Host = "" // see trace.message
-		}
-		if !b.trace || who == b.who {
-			return false
-		}
-	}
-	return true
-}
-
 // beside reads a bar that only open blocks asked for, if it is none of theirs: who drew it, and when. It reports false where
 // a block may want a part of the line.
 func (r *reader) beside(p *phys) bool {
