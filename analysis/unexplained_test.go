@@ -74,6 +74,7 @@ func TestASetShowsWhatNobodyUnderstands(t *testing.T) {
 	}{
 		{"below the exception", away("mux: ERROR: uplink 5 lost its owner\n"), "uplink 5 lost its owner"},
 		{"a warning", away("mux: WARNING: uplink 5 was slow to answer\n"), "uplink 5 was slow to answer"},
+		{"a heading tells nothing", away("Root cause (first observed failure):\nmux: WARNING: uplink 5 was slow to answer\n"), "uplink 5 was slow to answer"},
 	} {
 		r := diagnosed(t, Input{Sources: failingJob(t, "", c.own)})
 		if len(r.Standouts) == 0 || !strings.Contains(r.Standouts[0].Statement, c.holds) {

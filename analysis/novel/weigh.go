@@ -130,9 +130,10 @@ func (l *Line) Sounds() bool {
 	return l.lasting() && !l.Sign.Ends && l.points("words") == 0
 }
 
-// Uncommon says that a line sounds out of the ordinary, and that nothing shows that training went on after it.
+// Uncommon says that a line sounds out of the ordinary by itself, and that nothing shows that training went on after it.
 func (l *Line) Uncommon() bool {
-	return l.Level >= severity.Warning && (l.Behind || l.Unsure) && !l.Background && !l.Known.Noise
+	harmless := l.Background || l.Known.Noise || l.points("words") < 0
+	return l.Level >= severity.Warning && (l.Behind || l.Unsure) && !harmless
 }
 
 // Tells says that a line is worth showing where the run may be well: it stands out, or it is what few said last, and after the last step.
