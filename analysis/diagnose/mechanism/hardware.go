@@ -77,6 +77,49 @@ func flapped(s *Scene, p *Proposal, ends map[[2]string]bool) []string {
 	return keysOf(out)
 }
 
+// transfers are what NCCL's warnings tell of transfers that failed.
+type transfers struct {
+	hosts  map[string]map[string]bool // peer → reporters
+	ends   map[[2]string]bool         // both hosts known, in order
+	others bool                       // an adapter of a further node reports an event, too: lines of several nodes in one file count as one failure
+}
+
+// transfersTold reads the warnings; own are the nodes whose adapters are known to have reported an event of their own.
+func transfersTold(f *resolve.Facts, own map[string]bool) transfers {
+	t := transfers{hosts: map[string]map[string]bool{}, ends: map[[2]string]bool{}}
+	for i := range f.Obs.NCCLWarns {
+		w := &f.Obs.NCCLWarns[i]
+		reporter := f.NodeOf(w.At)
+		if reporter == "" {
+			continue
+		}
+		t.others = t.others || !own[reporter] && f.Known.Blames(w.Signs, knowledge.WritersNode)
+		if w.Peer == "" {
+			continue
+		}
+		peer := f.NCCL.Host(w.Peer)
+		if t.hosts[peer] == nil {
+			t.hosts[peer] = map[string]bool{}
+		}
+		t.hosts[peer][reporter] = true
+		if f.Known.Blames(w.Signs, knowledge.EitherEnd) && f.NCCL.Known(w.Peer) && peer != reporter {
+			t.ends[[2]string{min(peer, reporter), max(peer, reporter)}] = true
+		}
+	}
+	return t
+}
+
+// sharedPeer is the peer that most hosts, and more than one, report failed transfers with; "" where there is none.
+func (t transfers) sharedPeer() (best string, most int) {
+	most = 1
+	for peer, by := range t.hosts {
+		if len(by) > most || len(by) == most && most > 1 && peer < best {
+			best, most = peer, len(by)
+		}
+	}
+	return best, most
+}
+
 // linkError: transfers over InfiniBand or RoCE that failed. Who reports one is the other end of the link or a victim: the
 // end is named only where several hosts name the same peer.
 func linkError(s *Scene) *Proposal {
@@ -99,33 +142,11 @@ func linkError(s *Scene) *Proposal {
 			own[fl.Node] = true
 		}
 	}
-	others := false                       // another node's adapter did, too: lines of several nodes in one file count as one failure
-	hosts := map[string]map[string]bool{} // peer → reporters
-	ends := map[[2]string]bool{}          // both hosts known, in order
-	for i := range f.Obs.NCCLWarns {
-		w := &f.Obs.NCCLWarns[i]
-		reporter := f.NodeOf(w.At)
-		others = others || reporter != "" && !own[reporter] && f.Known.Blames(w.Signs, knowledge.WritersNode)
-		if w.Peer == "" || reporter == "" {
-			continue
-		}
-		peer := f.NCCL.Host(w.Peer)
-		if hosts[peer] == nil {
-			hosts[peer] = map[string]bool{}
-		}
-		hosts[peer][reporter] = true
-		if f.Known.Blames(w.Signs, knowledge.EitherEnd) && f.NCCL.Known(w.Peer) && peer != reporter {
-			ends[[2]string{min(peer, reporter), max(peer, reporter)}] = true
-		}
-	}
-	best, most := "", 1
-	for peer, by := range hosts {
-		if len(by) > most || len(by) == most && most > 1 && peer < best {
-			best, most = peer, len(by)
-		}
-	}
+	told := transfersTold(f, own)
+	ends := told.ends
+	best, most := told.sharedPeer()
 	switch {
-	case len(own) == 1 && !others && touches(ends, keysOf(own)[0]):
+	case len(own) == 1 && !told.others && touches(ends, keysOf(own)[0]):
 		p.Nodes, p.Scope = keysOf(own), "node"
 		p.Why = "its network adapter reported an event of its own, and every failed transfer had it at one end"
 		if len(ends) == 0 {
@@ -165,7 +186,7 @@ func linkError(s *Scene) *Proposal {
 		p.Why = "this error occurs before anything is sent: for example when the driver, container or PCIe settings don't allow GPUDirect RDMA; otherwise the card is at fault"
 	}
 	p.Remote = diedThere(s, p, ends)
-	decidedByPorts(s, p, hosts[best])
+	decidedByPorts(s, p, told.hosts[best])
 	return p
 }
 
