@@ -24,6 +24,9 @@ type MultipleJobsError struct {
 	Asked string       // the job that was asked for and is not among them; "" if none was
 }
 
+// mostDescribed bounds how many of several jobs are read to describe them: a folder may hold the logs of thousands.
+const mostDescribed = 24
+
 // Newest are the jobs that are described: all, or the last of many by id.
 func (e *MultipleJobsError) Newest() []JobSummary {
 	return e.Jobs[max(0, len(e.Jobs)-mostDescribed):]

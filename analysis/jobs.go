@@ -67,9 +67,6 @@ func selectJob(sources []incident.Source, id string, book *accounting.Book) ([]i
 	return out, id, nil
 }
 
-// mostDescribed bounds how many of several jobs are read to describe them: a folder may hold the logs of thousands.
-const mostDescribed = 24
-
 // describe adds to each of several jobs, the newest where they are many, when its logs end and which nodes it ran on, as a person
 // needs to choose. Of each job only the files are read that its id names, with SLURM's records of all.
 func describe(ctx context.Context, several *MultipleJobsError, in Input) error {
