@@ -176,7 +176,7 @@ var storageMechanisms = []Mechanism{
 			"Objects on it are unavailable unless they have copies.",
 		Now: []Advice{
 			{"Check which mountpath is disabled, and the state of its disk.", "ais storage mountpath; smartctl -a /dev/DISK"},
-			{"Replace the disk; its contents are restored from copies or the remote store.", ""},
+			{"Replace the disk if its state confirms it. Objects with no copy, erasure coding or remote store must be loaded again: list them first.", ""},
 		},
 		Structural: []Advice{{"Keep two copies or erasure coding for data that cannot be fetched again.", ""}},
 		NextTime:   []Advice{{"Alert on I/O errors before the disk is disabled.", ""}},

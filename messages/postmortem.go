@@ -57,6 +57,7 @@ type postmortem struct {
 	More           int // events that are left out
 	Phases         []pair
 	Whys           []whyLevel
+	Ruled          []ruledOut
 	RootTitle      string
 	Roots          []pair
 	Well, Badly    []string
@@ -372,6 +373,9 @@ func (p *postmortem) roots(v *view, s Story) {
 	case incident.Inconclusive:
 		p.RootTitle = "Root cause (open)"
 	}
+	if c := certaintyOf(r); c.apart() {
+		root = "Not found. Known: " + root
+	}
 	p.Roots = append(p.Roots, pair{p.RootTitle, root + "."})
 	if why := sentence(capital(flat(r.Verdict.Why))); r.Verdict.Why != "" {
 		if i := slices.IndexFunc(r.Chain, func(l incident.Link) bool { return l.Role == incident.Cause }); i >= 0 {
@@ -431,11 +435,14 @@ func (p *postmortem) lessons(v *view, s Story) {
 	badly(r.Verdict.Status == incident.Inconclusive, "The logs don't show the cause; see the first action items.")
 	badly(len(c.NodesMissing) > 0, "Logs from "+count(len(c.NodesMissing), "node")+" were missing: "+nodeList(c.NodesMissing)+".")
 	badly(r.Action.ResumeFrom == nil && r.Verdict.Status != incident.NoFailure && ranFor(r) >= saveDue, "These logs show no completed checkpoint.")
-	if idle, ok := idled(r); ok && idle >= 5*time.Minute {
+	if idle, ok := idled(r); ok && idle >= keptLong {
 		badly(true, "The job kept its GPUs for "+minutes(idle)+" after the failure.")
 	}
 	badly(s.ID != "" && len(r.Revisions) > 0, "An earlier conclusion was wrong and was corrected.")
 }
+
+// keptLong is for how long a job must have kept its GPUs after the failure for that to be a lesson.
+const keptLong = 5 * time.Minute
 
 // saveDue is after how long a job is expected to have saved at least once.
 const saveDue = 30 * time.Minute
@@ -483,12 +490,30 @@ func (p *postmortem) actions(v *view) {
 		}
 		p.Actions = append(p.Actions, actionItem{Text: sentence(flat(a.Text)), Command: flat(a.Command), Owner: teamOf(a.Owner), Due: dues[a.When]})
 	}
+	if idle, ok := idled(r); ok && idle >= keptLong {
+		p.Actions = append(p.Actions, endSooner(r))
+	}
 	for _, w := range p.Whys {
 		if w.Open {
 			p.Actions = append(p.Actions, actionItem{Text: "Answer why " + strconv.Itoa(w.N) + ": " + w.Question, Owner: teamOf(r.Action.Owner), Due: "at the review"})
 			break
 		}
 	}
+}
+
+// endSooner is what keeps the next job from waiting as long: where a process of the cause exited, its launcher and srun can end the others;
+// where it lives, only a shorter wait does.
+func endSooner(r *incident.Report) actionItem {
+	exited := slices.ContainsFunc(r.Timeline, func(e incident.Event) bool {
+		return e.Kind == incident.EventExit && e.Rank != nil && slices.Contains(r.Verdict.Root.Ranks, *e.Rank)
+	})
+	item := actionItem{Owner: teamOf(""), Due: dues["next-time"]}
+	if exited {
+		item.Text, item.Command = "End the whole job when one process of it fails.", "srun --kill-on-bad-exit=1 …"
+		return item
+	}
+	item.Text = "Let no wait take as long: limit the loader's reads and retries, and set the process group's timeout to little more than the longest healthy step or save."
+	return item
 }
 
 // past says that an advice is no item for a team: the decision about the next run, or a cure of a cause that nothing shows.
@@ -561,6 +586,16 @@ func Postmortem(w io.Writer, r *incident.Report, s Story) error {
 	}
 	for _, x := range p.Whys {
 		m.f("%d. **%s** %s", x.N, esc(x.Question), esc(x.Answer))
+		if x.Proof != "" {
+			m.f(" (%s)", code(x.Proof))
+		}
+		m.f("\n")
+	}
+	if len(p.Ruled) > 0 {
+		m.heading(ruledTitle)
+	}
+	for _, x := range p.Ruled {
+		m.f("- %s", esc(x.Text))
 		if x.Proof != "" {
 			m.f(" (%s)", code(x.Proof))
 		}

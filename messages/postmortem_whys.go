@@ -18,14 +18,20 @@ type whyLevel struct {
 	Open             bool   // for people to answer
 }
 
+// ruledOut is one statement of what the lines rule out.
+type ruledOut struct{ Text, Proof string }
+
+// ruledTitle stands above them.
+const ruledTitle = "What the lines rule out"
+
 const (
 	// toBeAnswered stands where only people can answer.
 	toBeAnswered = "To be answered by the team."
-	// mostRuledOut is how many statements answer one why.
+	// mostRuledOut is how many statements a page has of what the lines rule out.
 	mostRuledOut = 3
 )
 
-// whys goes from the end back to the cause and on to what the lines rule out, and ends in the one question that they leave.
+// whys goes from the end back to the cause, puts what the lines rule out beside it, and ends in the one question that they leave.
 func (p *postmortem) whys(v *view) {
 	r := v.Report
 	if r.Verdict.Status == incident.NoFailure {
@@ -44,8 +50,12 @@ func (p *postmortem) whys(v *view) {
 	}
 	open := knowledge.Whys(knowledge.Slug(r.Verdict.Mechanism))[0]
 	if n := r.Narrowing; n != nil {
-		p.findings("What do the lines rule out?", n.RulesOut)
-		p.findings("Why did the job run on after that?", n.Lingered)
+		for _, f := range n.RulesOut[:min(len(n.RulesOut), mostRuledOut)] {
+			p.Ruled = append(p.Ruled, ruledOut{sentence(capital(flat(f.Statement))), places(f.Evidence[:min(len(f.Evidence), 1)])})
+		}
+		for _, f := range n.Lingered[:min(len(n.Lingered), 1)] {
+			p.ask("Why did the job run on after the failure?", sentence(capital(flat(f.Statement))), places(f.Evidence[:min(len(f.Evidence), 1)]))
+		}
 		if n.Open != "" {
 			open = flat(n.Open)
 		}
@@ -55,19 +65,6 @@ func (p *postmortem) whys(v *view) {
 
 func (p *postmortem) ask(question, answer, proof string) {
 	p.Whys = append(p.Whys, whyLevel{N: len(p.Whys) + 1, Question: question, Answer: answer, Proof: proof, Open: answer == toBeAnswered})
-}
-
-// findings answers a question with what the report found.
-func (p *postmortem) findings(question string, list []incident.Finding) {
-	var said []string
-	var proof []incident.Evidence
-	for _, f := range list[:min(len(list), mostRuledOut)] {
-		said = append(said, sentence(capital(flat(f.Statement))))
-		proof = append(proof, f.Evidence[:min(len(f.Evidence), 1)]...)
-	}
-	if len(said) > 0 {
-		p.ask(question, strings.Join(said, " "), places(proof))
-	}
 }
 
 // backwards are the links of the chain from the end to the trigger, one of each: what made the job stand still comes first, then what led

@@ -52,7 +52,7 @@ func (b *builder) besideStragglers(n *incident.Narrowing) {
 	}
 	if c := r.Dump; c.Idle() {
 		n.RulesOut = append(n.RulesOut, incident.Finding{
-			Statement: fmt.Sprintf("the GPU of rank %d had finished all its collectives (%d of %d): NCCL and the network didn't hold it. Its process never made the next call", r.ID, c.Completed, c.Enqueued),
+			Statement: fmt.Sprintf("the GPU of rank %d had finished all the collectives of this group that it had been given (%d of %d): no sign of NCCL or the network. Its process did not complete the next call", r.ID, c.Completed, c.Enqueued),
 			Evidence:  []incident.Evidence{mechanism.DumpEvidence(c, r.ID)}})
 	}
 	if b.r.Verdict.Origin == "unknown" && len(n.RulesOut) > 0 {
@@ -134,10 +134,10 @@ func (b *builder) besideGPU(n *incident.Narrowing, top *mechanism.Proposal) {
 		if of > 1 {
 			text = fmt.Sprintf("none of the %d other ranks on %s reports it", of, r.Node)
 		}
-		n.RulesOut = append(n.RulesOut, incident.Finding{Statement: text + ": one GPU, not the whole node" + gpuOf(r), Evidence: []incident.Evidence{mechanism.FailureEvidence(top.Failures[0])}})
+		n.RulesOut = append(n.RulesOut, incident.Finding{Statement: text + "; no sign that other GPUs are affected" + gpuOf(r), Evidence: []incident.Evidence{mechanism.FailureEvidence(top.Failures[0])}})
 	}
 	if p := b.lastProgress(); p != nil && p.Step > 0 {
-		n.RulesOut = append(n.RulesOut, incident.Finding{Statement: fmt.Sprintf("the job had trained up to step %d: it is no fault of its setup", p.Step), Evidence: []incident.Evidence{mechanism.QuoteAt(p.At, nil)}})
+		n.RulesOut = append(n.RulesOut, incident.Finding{Statement: fmt.Sprintf("the job had trained up to step %d: so its setup is not to blame", p.Step), Evidence: []incident.Evidence{mechanism.QuoteAt(p.At, nil)}})
 	}
 }
 
@@ -173,7 +173,7 @@ func (b *builder) besideDaemon(n *incident.Narrowing) {
 	}
 	if others > 0 {
 		n.RulesOut = append(n.RulesOut, incident.Finding{
-			Statement: fmt.Sprintf("of the %d %ss with logs here only %s shows it: it is not the whole store", others+1, *at.Role, *at.Daemon), Evidence: at.Evidence})
+			Statement: fmt.Sprintf("of the %d %ss with logs here, only %s shows it", others+1, *at.Role, *at.Daemon), Evidence: at.Evidence})
 	}
 }
 
