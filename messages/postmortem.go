@@ -90,7 +90,6 @@ const (
 
 func postmortemOf(r *incident.Report, s Story) *postmortem {
 	v := newView(r)
-	r = v.Report
 	p := &postmortem{}
 	p.head(v)
 	p.impact(v, s)

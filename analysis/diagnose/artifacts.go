@@ -35,11 +35,21 @@ var artifacts = []func(*resolve.Facts) (incident.Artifact, bool){
 func besideLogs(f *resolve.Facts) []incident.Artifact {
 	var out []incident.Artifact
 	for _, of := range artifacts {
-		if a, ok := of(f); ok {
+		if a, ok := of(f); ok && (len(a.Findings) > 0 || !shownBy(out, a.Files)) {
 			out = append(out, a)
 		}
 	}
 	return append(out, rowsArtifacts(f)...)
+}
+
+// shownBy says that each of the files is read as another kind of evidence, too.
+func shownBy(others []incident.Artifact, files []string) bool {
+	for _, file := range files {
+		if !slices.ContainsFunc(others, func(a incident.Artifact) bool { return slices.Contains(a.Files, file) }) {
+			return false
+		}
+	}
+	return len(files) > 0
 }
 
 // handed says that one of the files is no log, or one that says nothing of a job: somebody handed it in, and wants to see that it was read.

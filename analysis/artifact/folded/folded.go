@@ -99,8 +99,8 @@ func Read(ctx context.Context, r io.Reader) (*Profile, error) {
 			return nil
 		}
 		i := strings.LastIndexByte(text, ' ')
-		n, err := strconv.ParseInt(text[i+1:], 10, 64)
-		if err != nil || n <= 0 || p.Samples+n < p.Samples {
+		n := samples(text[i+1:])
+		if n <= 0 || p.Samples+n < p.Samples {
 			return nil
 		}
 		p.Samples += n
@@ -169,4 +169,13 @@ func (p *Profile) Share(name string) float64 {
 		return 0
 	}
 	return float64(p.Calls[i].Total) / float64(p.Samples)
+}
+
+// samples is the number at the end of a line, 0 where it is none.
+func samples(digits string) int64 {
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }

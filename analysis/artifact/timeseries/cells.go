@@ -109,9 +109,9 @@ func day(s string) (line.Stamp, bool) {
 	if year == "" {
 		year, month, date = m[4], m[5], m[6]
 	}
-	y, _ := strconv.Atoi(year)
-	mo, _ := strconv.Atoi(month)
-	d, _ := strconv.Atoi(date)
+	y, _ := strconv.ParseInt(year, 10, 16)
+	mo, _ := strconv.ParseInt(month, 10, 8)
+	d, _ := strconv.ParseInt(date, 10, 8)
 	if mo < 1 || mo > 12 || d < 1 || d > 31 {
 		return line.Stamp{}, false
 	}

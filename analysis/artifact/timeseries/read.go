@@ -27,8 +27,6 @@ type row struct {
 type grid struct {
 	names []string
 	rows  []row
-	// times are the stamps of headings that are times: then each row is a quantity's course, and names are those of the other columns.
-	times map[int]line.Stamp
 }
 
 type reader struct {
