@@ -245,10 +245,14 @@ func (p *postmortem) impact(v *view, s Story) {
 	add("GPU", gpuText(r))
 	add(labelSeverity, severityText(r))
 	add("Lost", lostCost(r, s.Price))
+	name := ""
+	if n := r.Job.Name; n != nil && *n != "" {
+		name = flat(*n) + ": "
+	}
 	if w := r.Job.WorldSize; w != nil {
-		add("Job", count(*w, "rank")+onNodes(r))
+		add("Job", name+count(*w, "rank")+onNodes(r))
 	} else if n := len(r.Ranks); n > 0 {
-		add("Job", "at least "+count(n, "rank")+onNodes(r))
+		add("Job", name+"at least "+count(n, "rank")+onNodes(r))
 	}
 	if from, to := r.Job.StartTime, r.Job.EndTime; from != nil && to != nil {
 		add("Ran", fromTo(flat(*from), flat(*to)))
@@ -287,8 +291,15 @@ func gpuText(r *incident.Report) string {
 }
 
 func onNodes(r *incident.Report) string {
-	if n := r.Job.NodesCount; n != nil && *n > 0 {
-		return " on " + count(*n, "node")
+	n := 0
+	switch stated := r.Job.NodesCount; {
+	case stated != nil:
+		n = *stated
+	case len(r.Coverage.RanksMissing) == 0:
+		n = len(r.Coverage.NodesSeen)
+	}
+	if n > 0 {
+		return " on " + count(n, "node")
 	}
 	return ""
 }

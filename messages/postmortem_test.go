@@ -162,6 +162,7 @@ func TestTheWhysBeginWithWhatEndedTheJob(t *testing.T) {
 		want  []string
 	}{
 		"a rank stayed away": {[]incident.Link{{Statement: "cause", Role: incident.Cause, Evidence: other}, {Statement: "met", Role: incident.Consequence, Evidence: other}, {Statement: "waited", Role: incident.Consequence, Evidence: wait}}, []string{"waited", "met", "cause"}},
+		"by its words":       {[]incident.Link{{Statement: "cause", Role: incident.Cause, Evidence: other}, {Statement: "met", Role: incident.Consequence, Evidence: other}, {Statement: "3 ranks waited in ALLREDUCE", Role: incident.Consequence, Evidence: other}}, []string{"3 ranks waited in ALLREDUCE", "met", "cause"}},
 		"all waited":         {[]incident.Link{{Statement: "cause", Role: incident.Cause, Evidence: wait}, {Statement: "sync", Role: incident.Consequence, Evidence: wait}}, []string{"cause"}},
 		"ended from outside": {[]incident.Link{{Statement: "time limit", Role: incident.End, Evidence: other}, {Statement: "torn", Role: incident.Consequence, Evidence: other}}, []string{"time limit"}},
 		"a crash":            {[]incident.Link{{Statement: "cause", Role: incident.Cause, Evidence: other}, {Statement: "torn", Role: incident.Consequence, Evidence: other}}, []string{"torn", "cause"}},

@@ -119,9 +119,9 @@ func saidOf(l incident.Link) string {
 	return l.Statement
 }
 
-// waitedIn says that a link rests on a line of the timeline's waits.
+// waitedIn says that a link tells of ranks that waited in a collective: it says so, or rests on a line of the timeline's waits.
 func waitedIn(r *incident.Report, l incident.Link) bool {
-	return slices.ContainsFunc(r.Timeline, func(e incident.Event) bool {
+	return strings.Contains(l.Statement, " waited in ") || slices.ContainsFunc(r.Timeline, func(e incident.Event) bool {
 		waits := e.Kind == incident.EventWait || e.Kind == incident.EventTimeout
 		return waits && cites(l.Evidence, e.Evidence)
 	})
