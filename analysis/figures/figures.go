@@ -5,9 +5,9 @@ package figures
 import (
 	"cmp"
 	"math"
-	"slices"
 
 	"faultline/analysis/resolve"
+	"faultline/analysis/robust"
 	"faultline/analysis/worker"
 	"faultline/incident"
 )
@@ -114,20 +114,10 @@ func sum(name, unit string, r []Reading) incident.Figure {
 		values[i] = r[i].Value
 	}
 	w := min(Window, len(values))
-	m := Median(values)
-	const normal = 1.4826 // the standard deviation of normal noise by its median deviation
+	m := robust.Median(values)
 	last := r[len(r)-1].At
-	return incident.Figure{Name: name, Unit: unit, N: len(values), Median: round(m), Spread: round(normal * deviation(values, m)),
-		First: round(Median(values[:w])), Last: round(Median(values[len(values)-w:])), File: last.File, Line: last.Line}
-}
-
-// deviation is the median distance of values from their median, which outliers do not move.
-func deviation(values []float64, median float64) float64 {
-	off := make([]float64, len(values))
-	for i, v := range values {
-		off[i] = math.Abs(v - median)
-	}
-	return Median(off)
+	return incident.Figure{Name: name, Unit: unit, N: len(values), Median: round(m), Spread: round(robust.Spread(values, m)),
+		First: round(robust.Median(values[:w])), Last: round(robust.Median(values[len(values)-w:])), File: last.File, Line: last.Line}
 }
 
 // round keeps six digits: more than any line prints.
@@ -140,13 +130,4 @@ func round(v float64) float64 {
 		return v
 	}
 	return math.Round(v*scale) / scale
-}
-
-// Median is the middle value, the lower of two; 0 of none.
-func Median(v []float64) float64 {
-	if len(v) == 0 {
-		return 0
-	}
-	s := slices.Sorted(slices.Values(v))
-	return s[(len(s)-1)/2]
 }

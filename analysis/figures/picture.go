@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"faultline/analysis/resolve"
+	"faultline/analysis/robust"
 	"faultline/analysis/worker"
 	"faultline/incident"
 )
@@ -98,6 +99,6 @@ func mirrored(points []incident.CoursePoint) bool {
 	if len(work) < least {
 		return false
 	}
-	usual := Median(work)
-	return deviation(work, usual) < moves*usual
+	usual := robust.Median(work)
+	return robust.Deviation(work, usual) < moves*usual
 }

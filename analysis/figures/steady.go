@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"faultline/analysis/resolve"
+	"faultline/analysis/robust"
 	"faultline/analysis/worker"
 )
 
@@ -47,7 +48,7 @@ func Dismiss(f *resolve.Facts, said map[worker.Pos]string) {
 		before, since := around(c)
 		was, unit := throughput(before, said)
 		is, same := throughput(since, said)
-		if min(len(was), len(is)) >= least && unit == same && measured(was) && measured(is) && Median(values(is)) >= keeps*Median(values(was)) {
+		if min(len(was), len(is)) >= least && unit == same && measured(was) && measured(is) && robust.Median(values(is)) >= keeps*robust.Median(values(was)) {
 			c.Dismiss()
 		}
 	}

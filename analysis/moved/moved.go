@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"faultline/analysis/artifact/timeseries"
+	"faultline/analysis/robust"
 	"faultline/analysis/slow"
 )
 
@@ -179,7 +180,7 @@ func values(list []Sample) []float64 {
 func judge(list []*Track) {
 	scale := 0.0
 	for _, t := range list {
-		t.was, t.is = median(values(t.Before)), median(values(t.After))
+		t.was, t.is = robust.Median(values(t.Before)), robust.Median(values(t.After))
 		scale = max(scale, math.Abs(t.was), math.Abs(t.is))
 	}
 	for _, t := range list {
@@ -187,8 +188,8 @@ func judge(list []*Track) {
 		rise, most := math.Abs(t.is-t.was), max(math.Abs(t.is), math.Abs(t.was))
 		mid := (t.is + t.was) / 2
 		up := t.is > t.was
-		apart := share(a, func(v float64) bool { return (v < mid) == up }) >= movedSides && share(b, func(v float64) bool { return (v > mid) == up }) >= movedSides
-		noise := max(spread(a, t.was), spread(b, t.is))
+		apart := robust.Share(a, func(v float64) bool { return (v < mid) == up }) >= movedSides && robust.Share(b, func(v float64) bool { return (v > mid) == up }) >= movedSides
+		noise := max(robust.Spread(a, t.was), robust.Spread(b, t.is))
 		if min(len(a), len(b)) < 2 {
 			apart = apart && most >= rateFactor*min(math.Abs(t.is), math.Abs(t.was))
 		}
@@ -398,27 +399,4 @@ func (m *Quantity) quote(t *Track, stayed []*Track) {
 
 func nearest(list []Sample, v float64) Sample {
 	return slices.MinFunc(list, func(a, b Sample) int { return cmp.Compare(math.Abs(a.V-v), math.Abs(b.V-v)) })
-}
-func median(x []float64) float64 {
-	s := slices.Sorted(slices.Values(x))
-	return s[(len(s)-1)/2]
-}
-
-// spread is a robust standard deviation: 1.4826 times the median distance from the middle.
-func spread(x []float64, middle float64) float64 {
-	d := make([]float64, len(x))
-	for i, v := range x {
-		d[i] = math.Abs(v - middle)
-	}
-	return 1.4826 * median(d)
-}
-
-func share(x []float64, ok func(float64) bool) float64 {
-	n := 0
-	for _, v := range x {
-		if ok(v) {
-			n++
-		}
-	}
-	return float64(n) / float64(len(x))
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"faultline/analysis/line"
+	"faultline/analysis/robust"
 	"faultline/analysis/worker"
 )
 
@@ -233,7 +234,7 @@ func (c *Course) stride() int64 {
 	if len(ahead) == 0 {
 		return 0
 	}
-	return int64(median(ahead))
+	return int64(robust.Median(ahead))
 }
 
 // gaps measures the time between lines and, where lines state no time of a step, derives it.

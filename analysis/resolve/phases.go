@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"faultline/analysis/robust"
 	"faultline/analysis/slow"
 	"faultline/analysis/worker"
 )
@@ -149,7 +150,7 @@ func fastest(list []phaseAt) float64 {
 	for i, x := range list {
 		v[i] = x.t.Min
 	}
-	return median(v)
+	return robust.Median(v)
 }
 
 // GrownRanks are the ranks whose own time of a phase grew by most of what the slowest rank's did, where times by rank are printed; with a
@@ -193,7 +194,7 @@ func (f *Facts) tabledRanks(d *Slowdown, p *slow.Phase) (ranks []int, at []worke
 		}
 	}
 	for rank, s := range by {
-		if len(s.was) >= leastReports && len(s.is) >= leastReports && median(s.is)-median(s.was) >= mostOfIt*p.Grew() {
+		if len(s.was) >= leastReports && len(s.is) >= leastReports && robust.Median(s.is)-robust.Median(s.was) >= mostOfIt*p.Grew() {
 			ranks = append(ranks, rank)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"faultline/analysis/robust"
 	"faultline/analysis/slow"
 	"faultline/analysis/worker"
 	"faultline/incident"
@@ -214,5 +215,5 @@ func medianStep(c *Course) float64 {
 	for _, p := range c.Timed() {
 		v = append(v, p.Seconds)
 	}
-	return median(v)
+	return robust.Median(v)
 }

@@ -8,6 +8,7 @@ import (
 
 	"faultline/analysis/ascii"
 	"faultline/analysis/line"
+	"faultline/analysis/robust"
 	"faultline/analysis/worker"
 )
 
@@ -44,7 +45,7 @@ func steppedAgain(obs *worker.Observations, marks map[string][]worker.RunMark) [
 		for i := range ds[1:] {
 			gaps = append(gaps, ds[i+1].t-ds[i].t)
 		}
-		usual := median(gaps)
+		usual := robust.Median(gaps)
 		for i, gap := range gaps {
 			last, next := ds[i], ds[i+1]
 			if gap < queued || gap < 3*usual {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"faultline/analysis/line"
+	"faultline/analysis/robust"
 	"faultline/analysis/worker"
 	"faultline/incident"
 )
@@ -292,7 +293,7 @@ func (c *Course) Rhythm() (usual, longest float64) {
 	if len(gaps) < knownGaps {
 		return 0, 0
 	}
-	usual = median(gaps)
+	usual = robust.Median(gaps)
 	// Stamps of whole seconds make the median one, too: over a thousand lines that adds up to what looks like a pause.
 	sum, n := 0.0, 0
 	for _, g := range gaps {

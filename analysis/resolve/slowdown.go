@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"faultline/analysis/line"
+	"faultline/analysis/robust"
 )
 
 // Slowdown is where the time of a step left its own baseline for good.
@@ -108,9 +109,9 @@ func (c *Course) findSlowdown() (s Slowdown, ok bool) {
 	if len(before) < least[0] || len(after) < least[1] {
 		return s, false
 	}
-	base, now := median(before), median(after)
+	base, now := robust.Median(before), robust.Median(after)
 	mid := (base + now) / 2
-	sigma := max(spread(before, base), spread(after, now), noiseFloor)
+	sigma := max(robust.Spread(before, base), robust.Spread(after, now), noiseFloor)
 	rise := now - base
 	on := k
 	if k > 1 && ps[k-1].Lines > 1 && x[k-1]-base > max(slowSigmas*sigma, math.Log(slightRatio)) {
@@ -122,8 +123,8 @@ func (c *Course) findSlowdown() (s Slowdown, ok bool) {
 	if ps[on].Lines > 1 {
 		s.Prior = ps[on-1]
 	}
-	if rise < math.Log(slightRatio) || share(before, func(v float64) bool { return v < mid }) < staysSo ||
-		share(after, func(v float64) bool { return v > mid }) < staysSo || median(after[max(0, len(after)-5):]) < mid {
+	if rise < math.Log(slightRatio) || robust.Share(before, func(v float64) bool { return v < mid }) < staysSo ||
+		robust.Share(after, func(v float64) bool { return v > mid }) < staysSo || robust.Median(after[max(0, len(after)-5):]) < mid {
 		return s, false
 	}
 	if n < fewPoints {
@@ -183,9 +184,9 @@ func (c *Course) findGradual() (s Slowdown, ok bool) {
 	if from == 0 || best > gradualFit*sudden {
 		return s, false
 	}
-	base, late := median(y[:from]), n-max(fewPoints/4, (n-from)/6)
-	now := median(y[late:])
-	middle, noise := median(y[from:late]), math.Sqrt(best/float64(n))
+	base, late := robust.Median(y[:from]), n-max(fewPoints/4, (n-from)/6)
+	now := robust.Median(y[late:])
+	middle, noise := robust.Median(y[from:late]), math.Sqrt(best/float64(n))
 	if now-base < math.Log(slowRatio) || now-base < gradualSigmas*max(noise, noiseFloor) || now <= middle || middle <= base {
 		return s, false
 	}
@@ -195,7 +196,7 @@ func (c *Course) findGradual() (s Slowdown, ok bool) {
 
 // hinge is what is left unexplained by a line that is level up to a point and rises from there to the end.
 func hinge(y []float64, at int) float64 {
-	level := median(y[:at])
+	level := robust.Median(y[:at])
 	var over, square float64
 	for i, v := range y[at:] {
 		t := float64(i + 1)
@@ -261,7 +262,7 @@ func smooth(x []float64) []float64 {
 
 // edge moves a split found in smoothed values to the first of the high values around it.
 func edge(x []float64, k int) int {
-	mid := (median(x[:k]) + median(x[k:])) / 2
+	mid := (robust.Median(x[:k]) + robust.Median(x[k:])) / 2
 	for k > 1 && x[k-1] > mid {
 		k--
 	}
@@ -269,25 +270,6 @@ func edge(x []float64, k int) int {
 		k++
 	}
 	return k
-}
-
-// spread is a robust standard deviation: 1.4826 times the median distance from the middle.
-func spread(x []float64, middle float64) float64 {
-	d := make([]float64, len(x))
-	for i, v := range x {
-		d[i] = math.Abs(v - middle)
-	}
-	return 1.4826 * median(d)
-}
-
-func share(x []float64, ok func(float64) bool) float64 {
-	n := 0
-	for _, v := range x {
-		if ok(v) {
-			n++
-		}
-	}
-	return float64(n) / float64(len(x))
 }
 
 // closest is the point whose step time is nearest to a value, the latest of several.

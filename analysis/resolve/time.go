@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"faultline/analysis/line"
+	"faultline/analysis/robust"
 	"faultline/analysis/worker"
 )
 
@@ -217,7 +218,7 @@ func calibrate(anchors []anchor) map[clockKey]offset {
 		med := map[string]float64{}
 		var ref []float64
 		for _, n := range nodes {
-			m := median(byEvent[e][n])
+			m := robust.Median(byEvent[e][n])
 			med[n] = m
 			if o, done := out[clockKey{n, line.Container}]; done {
 				ref = append(ref, m+o.shift)
@@ -228,7 +229,7 @@ func calibrate(anchors []anchor) map[clockKey]offset {
 		}
 		var base float64
 		if len(ref) > 0 {
-			base = median(ref)
+			base = robust.Median(ref)
 		} else {
 			base = commonest(nodes, med)
 		}
@@ -302,15 +303,6 @@ func commonest(nodes []string, med map[string]float64) float64 {
 		}
 	}
 	return best
-}
-
-func median(v []float64) float64 {
-	if len(v) == 0 {
-		return 0
-	}
-	s := append([]float64(nil), v...)
-	sort.Float64s(s)
-	return s[(len(s)-1)/2]
 }
 
 // Format writes a moment as the report does: RFC 3339 without zone, and without the year while it is not proven.

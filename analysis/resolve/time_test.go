@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"faultline/analysis/line"
+	"faultline/analysis/robust"
 	"faultline/analysis/worker"
 )
 
@@ -115,7 +116,7 @@ func TestTheReferenceIsTheClockOfMost(t *testing.T) {
 					near = append(near, med[b])
 				}
 			}
-			if m := median(near); len(near) > most || len(near) == most && m < want {
+			if m := robust.Median(near); len(near) > most || len(near) == most && m < want {
 				want, most = m, len(near)
 			}
 		}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"faultline/analysis/figures"
 	"faultline/analysis/line"
 	"faultline/analysis/resolve"
+	"faultline/analysis/robust"
 	"faultline/analysis/worker"
 	"faultline/incident"
 )
@@ -72,7 +72,7 @@ func (l *look) paceOf() float64 {
 	if !everyLine(l.main) {
 		return 0
 	}
-	return figures.Median(tail(secondsOf(l.main.Timed()), recent))
+	return robust.Median(tail(secondsOf(l.main.Timed()), recent))
 }
 
 // work is how much points of a course tell of steps and of pauses between them.
@@ -96,7 +96,7 @@ func workedFor(ps []resolve.Point, points int, seconds float64) (w work) {
 			gaps = append(gaps, ps[i].Gap)
 		}
 	}
-	usual := figures.Median(gaps)
+	usual := robust.Median(gaps)
 	for i := 1; i < len(ps); i++ {
 		a, b := &ps[i-1], &ps[i]
 		steps := b.Step - a.Step
@@ -208,7 +208,7 @@ func (l *look) stepTime() {
 		return
 	}
 	all := secondsOf(ps)
-	now := figures.Median(tail(all, recent))
+	now := robust.Median(tail(all, recent))
 	last, first := ps[len(ps)-1], ps[0]
 	s, slowed := c.Slowdown()
 	switch {
@@ -225,7 +225,7 @@ func (l *look) stepTime() {
 		l.valued(l.sign(incident.SignStepTime, incident.TriageNone, fmt.Sprintf("%s; too few lines to compare", stepSeconds(now)), last.At), now, 0, "s")
 		return
 	}
-	base := figures.Median(all[:recent])
+	base := robust.Median(all[:recent])
 	text := fmt.Sprintf("stable: %s, %s at the start", stepSeconds(now), stepSeconds(base))
 	if now < base/clearly {
 		text = fmt.Sprintf("down: %s, %s at the start", stepSeconds(now), stepSeconds(base))
@@ -422,7 +422,7 @@ func (l *look) between() (seconds float64, steps int64) {
 	if len(gaps) < fewest {
 		return 0, 0
 	}
-	return figures.Median(gaps), int64(figures.Median(strides))
+	return robust.Median(gaps), int64(robust.Median(strides))
 }
 
 // due says that the next save should be there by the steps since the last one: a job that evaluates for long saves no later for that.

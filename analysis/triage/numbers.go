@@ -5,6 +5,7 @@ import (
 
 	"faultline/analysis/figures"
 	"faultline/analysis/resolve"
+	"faultline/analysis/robust"
 	"faultline/incident"
 )
 
@@ -35,12 +36,12 @@ func (l *look) compare(r []figures.Reading, unit string) {
 	for i := range r {
 		values[i] = r[i].Value
 	}
-	now, last := figures.Median(tail(values, recent)), r[len(r)-1].At
+	now, last := robust.Median(tail(values, recent)), r[len(r)-1].At
 	if len(values) < 2*recent+spare {
 		l.valued(l.sign(incident.SignThroughput, incident.TriageNone, fmt.Sprintf("%s %s; too few lines to compare", short(now), unit), last), now, 0, unit)
 		return
 	}
-	base := figures.Median(values[:recent])
+	base := robust.Median(values[:recent])
 	text, level := fmt.Sprintf("%s %s, %s at the start", short(now), unit, short(base)), incident.TriageNone
 	if base > 0 && now < base/clearly {
 		level, text = incident.TriageWarning, text+fmt.Sprintf(": down by %.0f%%", 100*(1-now/base))

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"faultline/analysis/figures"
 	"faultline/analysis/line"
 	"faultline/analysis/resolve"
+	"faultline/analysis/robust"
 	"faultline/analysis/worker"
 	"faultline/incident"
 )
@@ -129,7 +129,7 @@ func (l *look) stepping() (p *resolve.Point, usual, longest float64) {
 		}
 	}
 	if everyLine(l.main) {
-		usual = figures.Median(tail(secondsOf(l.main.Timed()), recent)) * stride
+		usual = robust.Median(tail(secondsOf(l.main.Timed()), recent)) * stride
 	}
 	return p, usual, usual
 }
