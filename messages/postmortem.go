@@ -261,7 +261,11 @@ func (p *postmortem) impact(v *view, s Story) {
 		add("GPUs idle", minutes(idle)+" from the first failure to the end of the job"+idleCost(r, idle, s.Price))
 	}
 	if r.Verdict.Status != incident.NoFailure {
-		add("Next run", resubmitStep(r))
+		next := resubmitStep(r)
+		if slices.ContainsFunc(r.Recommendations, func(a incident.Recommendation) bool { return dues[a.When] == beforeNext && !past(a, r) }) {
+			next += " First do the action items that are due before it."
+		}
+		add("Next run", next)
 	}
 }
 
@@ -470,8 +474,11 @@ func ranFor(r *incident.Report) time.Duration {
 	return to.Sub(from)
 }
 
+// beforeNext is the due date of what the next run needs.
+const beforeNext = "before the next run"
+
 // dues are by when the items of each kind should be done.
-var dues = map[string]string{"now": "before the next run", "structural": "to be decided", "next-time": "before the next long run"}
+var dues = map[string]string{"now": beforeNext, "structural": "to be decided", "next-time": "before the next long run"}
 
 // itemsOf are how many items of each kind a page has.
 var itemsOf = map[string]int{"now": 3, "structural": 2, "next-time": 2}

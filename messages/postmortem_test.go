@@ -82,7 +82,7 @@ func TestAPostmortemTellsWhoFromWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := md.String()
-	for _, part := range []string{"who: confirmed; why: can't tell", "## What the lines rule out", "- All 7 other ranks on node09 joined. (`node09.err:31`)", "Let no wait take as long", "after 10 min.",
+	for _, part := range []string{"who: confirmed; why: can't tell", "## What the lines rule out", "- All 7 other ranks on node09 joined. (`node09.err:31`)", "Let no wait take as long", "First do the action items that are due before it.", "after 10 min.",
 		"**What was rank 77's process doing?** " + toBeAnswered, "**An older question?** A leak. (said by U2)", "Read the kernel log. (Platform team, before the next run)", "  ssh node09 'dmesg -T | tail'"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is not in the page:\n%s", part, text)
