@@ -349,14 +349,15 @@ func (x *inquiry) pressure(t *trouble, n int) string {
 	return fmt.Sprintf("%s was slow: its requests took up to %s on average (%s; %s)", t.about, span(sec), name, plural(n, "record", "records"))
 }
 
-// refusal is what the operating system said at the end of a record, in its own words: "too many open files".
+// refusal is what the operating system said in a record, in the words of Go, which prints errno texts in lower case: "too many open files".
 func refusal(text string) string {
-	for _, limit := range []string{"too many open files", "no buffer space available", "cannot assign requested address", "resource temporarily unavailable"} {
-		if strings.Contains(text, limit) {
-			return limit
+	said := ""
+	for _, e := range knowledge.Errnos() {
+		if words := strings.ToLower(e.Text); len(words) > len(said) && strings.Contains(text, words) {
+			said = words
 		}
 	}
-	return "something was refused"
+	return cmp.Or(said, "something was refused")
 }
 
 // hung says that a request hung.
