@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"faultline/analysis/ascii"
 	"faultline/analysis/line"
 	"faultline/pattern"
 )
@@ -26,10 +27,10 @@ func cells(s string, sep byte) []string {
 	if sep == blanks {
 		return strings.Fields(s)
 	}
-	out := strings.Split(strings.Trim(s, string(sep)+" "), string(sep))
-	if sep != '|' {
-		out = strings.Split(s, string(sep))
+	if sep == '|' { // a frame, too
+		s = strings.Trim(s, "| ")
 	}
+	out := strings.Split(s, string(sep))
 	for i := range out {
 		out[i] = strings.Trim(strings.TrimSpace(out[i]), `"`)
 	}
@@ -132,7 +133,7 @@ func number(s string) (v float64, ok bool) {
 		return v, true
 	}
 	n := 0
-	for n < len(s) && (s[n] >= '0' && s[n] <= '9' || strings.IndexByte("+-.eE", s[n]) >= 0 && (n == 0 || s[n] == '.' || s[n] == 'e' || s[n-1] == 'e' || s[n] == 'E' || s[n-1] == 'E')) {
+	for n < len(s) && ofNumber(s, n) {
 		n++
 	}
 	v, err := strconv.ParseFloat(s[:n], 64)
@@ -147,6 +148,17 @@ func number(s string) (v float64, ok bool) {
 		v *= f
 	}
 	return v, true
+}
+
+// ofNumber says that a number which has come so far may go on with this byte: a sign stands in front or behind an exponent.
+func ofNumber(s string, i int) bool {
+	switch s[i] {
+	case '.', 'e', 'E':
+		return true
+	case '+', '-':
+		return i == 0 || s[i-1] == 'e' || s[i-1] == 'E'
+	}
+	return ascii.Digit(s[i])
 }
 
 // missing are cells that state nothing.
