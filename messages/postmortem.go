@@ -1,7 +1,6 @@
 package messages
 
 import (
-	_ "embed"
 	"fmt"
 	"html/template"
 	"slices"

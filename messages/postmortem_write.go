@@ -2,7 +2,7 @@ package messages
 
 import (
 	"bufio"
-	_ "embed"
+	_ "embed" // the template of the page
 	"fmt"
 	"html/template"
 	"io"
