@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 const (
@@ -51,6 +52,9 @@ func (s *sheet) storage() {
 		s.add(Innocent, true, "")
 	}
 	missing := chainLacks(s.r)
+	if slices.Contains(s.c.Truth.Candidates, string(knowledge.AISBackend)) { // daemons write nothing of what they pass on
+		missing = without(missing, []string{daemonSource})
+	}
 	s.add(StorageChain, len(missing) == 0, "the chain quotes nothing of "+list(missing))
 }
 
@@ -65,6 +69,8 @@ func bareDaemon(s string) string {
 
 // readerWords are words of lines in which a reader of the job speaks of its storage.
 var readerWords = []string{"aistore", "AIStore", "lhotse", "AISBatch", "AISError", "STATUS:", "Retrying ", "ErrObj", "batch.get", "StopIteration", "batch result", "urllib3"}
+
+const daemonSource = "a daemon"
 
 // chainLacks names the sources that the chain quotes nothing of: a daemon, a reader, a rank or its group.
 func chainLacks(r *incident.Report) []string {
@@ -86,7 +92,7 @@ func chainLacks(r *incident.Report) []string {
 	for _, x := range []struct {
 		has  bool
 		name string
-	}{{daemon, "a daemon"}, {reader, "a reader"}, {rank, "a rank"}} {
+	}{{daemon, daemonSource}, {reader, "a reader"}, {rank, "a rank"}} {
 		if !x.has {
 			out = append(out, x.name)
 		}

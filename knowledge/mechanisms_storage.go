@@ -207,6 +207,29 @@ var storageMechanisms = []Mechanism{
 		},
 	},
 	{
+		Slug: AISBackend, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
+		Nature: ReadsOrWrites | AIStoreOnly | Wide,
+		Trouble: &Trouble{
+			Order: 3, Patience: 60, Delay: 60,
+			Told: "the store behind AIStore failed", Led: "the store behind AIStore failed",
+			LeadsTo: []Slug{AISBatchObjectLoss, AISStreamBroken},
+			Words:   relays,
+		},
+		Title: "the store behind AIStore failed",
+		Meaning: "AIStore keeps copies of a bucket of another store: a cloud bucket or a second AIStore cluster. " +
+			"That store did not have the object, refused the request, or could not be reached.",
+		Now: []Advice{
+			{"Read the same object from the store behind it, from a storage node.", "ais bucket props show BUCKET; ais show remote-cluster"},
+			{"Check the health, quota and credentials of the store behind it, and the way to it.", ""},
+		},
+		Structural: []Advice{adviceWarmCache},
+		NextTime:   []Advice{{"Keep the logs of the store behind AIStore.", ""}},
+		LookAlikes: []LookAlike{
+			{AISThrottled, "that store answers, but with 429 or 503."},
+			{AISNetwork, "the cluster's own nodes lose contact with each other."},
+		},
+	},
+	{
 		Slug: AISAuth, Origin: "storage", Owner: "job-config", Resubmit: "after-fix",
 		Nature: ReadsOrWrites | AIStoreOnly,
 		Trouble: &Trouble{

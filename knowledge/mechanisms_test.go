@@ -69,6 +69,8 @@ unknown unknown
 // beyond are mechanisms that experience added to the contract.
 const beyond = `
 storage ais-administration
+storage ais-backend
+storage ais-backend
 performance slow-communication
 performance slow-compute
 performance slow-host

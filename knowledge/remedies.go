@@ -112,7 +112,7 @@ var remedies = []Remedy{
 		Risk: "A few samples are never used.", Verify: "Every rank logs the same last step in each epoch."},
 	{Slug: "free-space", Does: "Free space, or write elsewhere; keep fewer checkpoints.", For: []Slug{StorageFull, CheckpointIO}, Words: []string{"space", "quota", "delet", "clean", "fewer checkpoint", "disk"},
 		Risk: "A checkpoint that is still needed may be deleted.", Verify: "After a save, there is still room for three checkpoints."},
-	{Slug: "fix-storage", Does: "Have the storage team repair or restart the daemon, disk or target.", Structural: true, For: []Slug{AISAdministration, AISDaemonRestart, AISDiskFault, AISNetwork, AISRebalance, AISResourcePressure, AISSilentStall, AISStreamBroken, AISThrottled, StorageUnresponsive, StorageRetriesExhausted, CheckpointIO}, Words: []string{"target", "daemon", "restart", "storage", "rebalanc", "disk", "mount"},
+	{Slug: "fix-storage", Does: "Have the storage team repair or restart the daemon, disk or target.", Structural: true, For: []Slug{AISAdministration, AISBackend, AISDaemonRestart, AISDiskFault, AISNetwork, AISRebalance, AISResourcePressure, AISSilentStall, AISStreamBroken, AISThrottled, StorageUnresponsive, StorageRetriesExhausted, CheckpointIO}, Words: []string{"target", "daemon", "restart", "storage", "rebalanc", "disk", "mount"},
 		Risk: "Other jobs read from it too.", Verify: "Its error counters stay flat while the job reads."},
 	{Slug: "credentials", Does: "Renew or correct the credentials.", For: []Slug{AISAuth, ConfigError}, Words: []string{"token", "credential", "permission", "auth"},
 		Risk: "Low.", Verify: "A read from a compute node with the job's own credentials works."},

@@ -7,6 +7,7 @@ type Slug string
 const (
 	AISAdministration       Slug = "ais-administration"
 	AISAuth                 Slug = "ais-auth"
+	AISBackend              Slug = "ais-backend"
 	AISBatchObjectLoss      Slug = "ais-batch-object-loss"
 	AISDaemonRestart        Slug = "ais-daemon-restart"
 	AISDiskFault            Slug = "ais-disk-fault"

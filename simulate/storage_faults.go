@@ -23,6 +23,7 @@ var storageFaults = []storageFault{
 	{name: "ais-deleted", slug: "ais-administration", shapes: []string{"crash", "stall"}, sides: []string{"target", "proxy"}, happens: deleted},
 	{name: "ais-frozen", slug: "ais-silent-stall", shapes: []string{"crash", "stall"}, sides: []string{"target"}, happens: frozen},
 	{name: "ais-full", slug: "storage-full", shapes: []string{"crash", "stall"}, sides: []string{"target"}, happens: outOfSpace},
+	{name: "ais-backend", slug: "ais-backend", shapes: []string{"crash", "stall"}, sides: []string{"remote"}, happens: backendFails},
 }
 
 func one(n *aiscluster.Node) []*aiscluster.Node { return []*aiscluster.Node{n} }
@@ -90,6 +91,12 @@ func rateLimited(p *storageSide, at time.Time) storageSeen {
 func backendThrottles(p *storageSide, at time.Time) storageSeen {
 	p.Bucket = "s3://speech"
 	return storageSeen{answers: p.SlowDown(at), related: p.Targets}
+}
+
+func backendFails(p *storageSide, at time.Time) storageSeen {
+	how := p.s.spec.AIS.Variant
+	p.Bucket = []string{"s3://speech", "gs://speech", "ais://@Xk3pQ9sTz/speech"}[how%3]
+	return storageSeen{answers: p.FailBehind(at, how), related: p.Targets}
 }
 
 func tokenExpires(p *storageSide, at time.Time) storageSeen {

@@ -92,7 +92,7 @@ func TestBothSidesTellOfAFault(t *testing.T) {
 			daemons.Write(f.Data)
 		}
 		// Of some answers no daemon keeps a line; what led to them stands there instead.
-		told := map[string]string{"ais-withdrawn": "aism[start-maintenance]", "ais-deleted": "x-delete-listrange[", "ais-frozen": "failed to fast-kalive"}[inc.Spec.Mechanism]
+		told := map[string]string{"ais-withdrawn": "aism[start-maintenance]", "ais-deleted": "x-delete-listrange[", "ais-frozen": "failed to fast-kalive", "ais-backend": "err.get.n"}[inc.Spec.Mechanism]
 		tied := told != "" && bytes.Contains(daemons.Bytes(), []byte(told))
 		for _, f := range inc.Files {
 			for _, m := range answered.FindAllSubmatch(plainBytes(t, f), -1) {

@@ -26,6 +26,7 @@ type scope uint8
 
 const (
 	ofNothing scope = iota
+	ofCopies        // copies of a bucket's objects: they are read again from the store behind it
 	ofTarget        // what a target held
 	ofBucket        // objects of a bucket
 	ofPath          // what a mountpath of a target held
@@ -42,12 +43,12 @@ var acts = map[string]act{
 	"shutdown":          {takes: ofTarget, says: "{daemon} was shut down by an administrator"},
 	"rm-unsafe":         {takes: ofTarget, says: "{daemon} was removed from the cluster by an administrator"},
 	"destroy-bck":       {takes: ofBucket, says: "{daemon} was destroyed"},
-	"evict-remote-bck":  {takes: ofBucket, says: "{daemon} was evicted"},
+	"evict-remote-bck":  {takes: ofCopies, says: "{daemon} was evicted"},
 	"set-bprops":        {takes: ofRights, says: "the properties of {daemon} were changed"},
 	"move-bck":          {takes: ofBucket, says: "{daemon} was renamed"},
 	"delete-listrange":  {takes: ofBucket, says: "objects of {daemon} were deleted", listed: true},
 	countedDeletion:     {takes: ofBucket, says: "objects were deleted"},
-	"evict-listrange":   {takes: ofBucket, says: "objects of {daemon} were evicted", listed: true},
+	"evict-listrange":   {takes: ofCopies, says: "objects of {daemon} were evicted"},
 	"new-primary":       {takes: ofNothing, says: "the primary proxy was changed by an administrator"},
 	"primary-force":     {takes: ofNothing, says: "the primary proxy was changed by an administrator"},
 	"detach-mp":         {takes: ofPath, says: "a mountpath on {daemon} was removed by an administrator"},
@@ -59,7 +60,7 @@ func (t *trouble) act() act { return acts[t.action] }
 
 // takesObjects says that the act of a trouble takes objects away until they are given back.
 func (t *trouble) takesObjects() bool {
-	return t.act().takes != ofNothing
+	return t.act().takes > ofCopies
 }
 
 // bucket is the one that a trouble's records name.
@@ -87,7 +88,7 @@ const (
 // wanted says that a client's request failed as one for what an act took away does: it found nothing, or was not allowed.
 func (t *trouble) wanted(c *Client) bool {
 	switch t.act().takes {
-	case ofNothing:
+	case ofNothing, ofCopies:
 		return false
 	case ofRights:
 		return deniedBucket(c.Text) != ""
@@ -247,7 +248,9 @@ func (x *inquiry) administered(all []*trouble) []*trouble {
 }
 
 // ofABucket says that an act is about a bucket, and not about a daemon.
-func (t *trouble) ofABucket() bool { return t.act().takes == ofBucket || t.act().takes == ofRights }
+func (t *trouble) ofABucket() bool {
+	return slices.Contains([]scope{ofBucket, ofCopies, ofRights}, t.act().takes)
+}
 
 // named is the daemon or the bucket that an act is about, "" where its records do not say.
 func (t *trouble) named() string {
@@ -400,7 +403,8 @@ func requestOf(e *aislog.Event) string {
 // countedDeletion is the deletion of objects one by one: no record tells of it, or of what it took, but the targets count it.
 const countedDeletion = "delete"
 
-// deletions adds the lines of counters by which a target deleted objects, but for those that the records of a request explain.
+// deletions adds the lines of counters by which a target deleted objects, but for those that the records of a request explain, and
+// for copies that it dropped, which it counts twice (lru.evict.n; AIStore 5.0).
 func (x *inquiry) deletions(d int, by map[troubleKey][]point) {
 	if x.daemons[d].Role != aislog.Target {
 		return
@@ -408,7 +412,7 @@ func (x *inquiry) deletions(d int, by map[troubleKey][]point) {
 	k := troubleKey{mech: knowledge.AISAdministration, action: countedDeletion}
 	for i := range x.daemons[d].Intervals {
 		iv := &x.daemons[d].Intervals[i]
-		n := iv.Of("del.n")
+		n := iv.Of("del.n") - iv.Of("lru.evict.n")
 		from, ok := x.wall(d, iv.From)
 		to, ok2 := x.wall(d, iv.To)
 		if n > 0 && ok && ok2 && iv.Base.File != "" && !x.requested(from-late, to+late) {
@@ -427,7 +431,8 @@ func (x *inquiry) requested(from, to float64) bool {
 			}
 			within := func(e aislog.Event) bool {
 				t, ok := x.wall(d, e.Time)
-				return ok && t >= from && t <= to && acts[e.Action].takes == ofBucket
+				takes := acts[e.Action].takes
+				return ok && t >= from && t <= to && (takes == ofBucket || takes == ofCopies)
 			}
 			if slices.ContainsFunc(g.Events, within) {
 				return true

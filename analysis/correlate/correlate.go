@@ -279,6 +279,9 @@ func (x *inquiry) answer() *Answer {
 	x.all = x.troubles()
 	x.tie()
 	x.all = append(x.all, x.unended()...)
+	if t := x.behind(); t != nil {
+		x.all = append(x.all, t)
+	}
 	a := &Answer{Clock: x.clock, Compared: x.compare()}
 	for i := range x.daemons {
 		a.Daemons = append(a.Daemons, x.self(i))

@@ -32,6 +32,7 @@ type trouble struct {
 	stall   *aislog.Stall
 	still   *standstill
 	hangs   *unfinished
+	relayed *relayed
 	// row are the restarts one after the other that this one belongs to, by time; nil where it is alone.
 	row []*trouble
 	// action is what an operator asked of the cluster; ordered is the request that a trouble of the cluster follows from.

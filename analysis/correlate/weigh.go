@@ -77,6 +77,8 @@ func (x *inquiry) test(t *trouble) *Episode {
 	switch {
 	case !x.Possible:
 		e.Standing, e.Why = Coincident, "other evidence shows what ended the job, and storage doesn't explain it"
+	case t.relayed != nil:
+		e.Standing, e.Why = Cause, "AIStore passed its answer on to "+x.who()
 	case !x.clock.Known():
 		e.Standing, e.Why = Undecided, "can't tell whether it came first: "+x.clock.Words()
 	case !x.Stall.Valid:
@@ -299,6 +301,10 @@ func (x *inquiry) meet(t *trouble, c *Client, marks map[Mark]*aislog.Event) (how
 	switch {
 	case t.wanted(c):
 		return x.taken(t, c, common)
+	case knowledge.Relayed(c.Text) && t.fromBehind():
+		return byName, &meeting{c, common, true}, false
+	case knowledge.Relayed(c.Text):
+		return untouched, nil, false // the answer is not this cluster's own
 	case x.away(t, c):
 		return byName, &meeting{c, common, true}, false
 	case x.misplaced(t, c):
@@ -523,8 +529,8 @@ func sideOf(t *trouble, role string) string {
 	switch {
 	case side != "":
 		return string(side)
-	case slices.ContainsFunc(t.points, func(p point) bool { return p.event != nil && p.event.Kind == aislog.RemoteThrottled }):
-		return "remote"
+	case t.fromBehind():
+		return remoteSide
 	case role == string(aislog.Proxy):
 		return "proxy"
 	}

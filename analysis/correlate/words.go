@@ -65,6 +65,9 @@ func (x *inquiry) proof(t *trouble) []incident.Evidence {
 			out = append(out, atQuote(s.late.At, nil))
 		}
 	}
+	if t.relayed != nil {
+		out = append(out, clientQuote(t.relayed.first))
+	}
 	if u := t.hangs; u != nil {
 		out = append(out, atQuote(u.line.At, nil))
 	}
@@ -117,7 +120,9 @@ func (x *inquiry) touches(e *Episode, lines []meeting) {
 		}
 		text := "its request failed the way this makes requests fail"
 		ev := []incident.Evidence{clientQuote(m.c)}
-		if x.lost(e.t, m) {
+		if e.t.relayed != nil {
+			text = "its request got the answer of the store behind AIStore"
+		} else if x.lost(e.t, m) {
 			text = x.gone(e.t, m.c)
 		} else if len(m.common) > 0 {
 			k := m.common[0]
@@ -191,6 +196,8 @@ func (x *inquiry) statement(t *trouble) string {
 		return x.stood(t)
 	case t.hangs != nil:
 		return t.hung()
+	case t.relayed != nil:
+		return t.relayed.statement()
 	case t.damaged():
 		return fmt.Sprintf("objects on %s are damaged: wrong size or checksum (%s)", id, plural(n, "record", "records"))
 	case t.ordered != nil:

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,7 +62,7 @@ func (c *cluster) archived(t *testing.T, all bool) string {
 	dir, came := filepath.Join(t.TempDir(), "ais-logs"), 0
 	folder(t, dir)
 	for id := range c.nodes {
-		raw, err := c.askFor(20*time.Second, "GET", "/v1/reverse/daemon?what=log&all=true&severity=info", id, "")
+		raw, err := c.askWith(20*time.Second, "GET", "/v1/reverse/daemon?what=log&all=true&severity=info", http.Header{"Ais-Node-Id": {id}}, "")
 		if err != nil && !all {
 			t.Logf("%s does not answer: %v", id, err)
 			continue

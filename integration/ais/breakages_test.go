@@ -58,7 +58,7 @@ var variants = []variant{{}, {local: true}, {crowded: true}, {local: true, crowd
 // turn, =once:a,b one of these, and =a,b every variant of these.
 var sample = map[string]variant{
 	"frozen": {}, "maintenance": {local: true}, "deleted-list": {crowded: true}, "proxy-killed": {}, "restarts-in-a-row": {local: true},
-	"disk-stuck": {}, "halts": {crowded: true}, "halts-beside-deletion-of-unread": {}, "halts-after-a-short-freeze": {},
+	"disk-stuck": {}, "halts": {crowded: true}, "backend-killed": {local: true}, "halts-beside-deletion-of-unread": {}, "halts-after-a-short-freeze": {},
 }
 
 // chosen says whether a variant of a breakage, the nth of all, is played.
@@ -118,7 +118,7 @@ func (b *breakage) play(t *testing.T, v variant, all *tally) {
 		p.zone = "Asia/Tokyo"
 	}
 	c := start(t, p)
-	c.fill(t, 64<<10)
+	c.fill(t, shard)
 	undo, leave := func() {}, func() {}
 	j, ended := launch(t, c, time.Hour, func(j *job) {
 		target3(t, c, j)

@@ -22,11 +22,13 @@ import (
 type client struct {
 	endpoint string
 	token    string
-	http     *http.Client
+	// namespace is how its requests tell whose bucket they mean.
+	namespace string
+	http      *http.Client
 }
 
-func newClient(endpoint, token string) *client {
-	return &client{endpoint, token, &http.Client{
+func newClient(endpoint, token, namespace string) *client {
+	return &client{endpoint, token, namespace, &http.Client{
 		Timeout:   20 * time.Second, // the SDK's, to read
 		Transport: &http.Transport{DialContext: (&net.Dialer{Timeout: 3 * time.Second}).DialContext, DisableKeepAlives: true},
 	}}
@@ -62,9 +64,7 @@ var errShort = errors.New("the stream of a batch ended early")
 // It returns how many came.
 func (c *client) batch(ctx context.Context, names []string) (int, error) {
 	type entry struct {
-		Name     string `json:"objname"`
-		Bucket   string `json:"bucket"`
-		Provider string `json:"provider"`
+		Name string `json:"objname"`
 	}
 	request := struct {
 		Mime      string  `json:"mime"`
@@ -74,13 +74,13 @@ func (c *client) batch(ctx context.Context, names []string) (int, error) {
 		Streaming bool    `json:"strm"`
 	}{Mime: ".tar", Streaming: true}
 	for _, n := range names {
-		request.In = append(request.In, entry{n, bucket, "ais"})
+		request.In = append(request.In, entry{n})
 	}
 	raw, err := json.Marshal(request)
 	if err != nil {
 		return 0, err
 	}
-	body, err := c.get(ctx, "/v1/ml/moss/"+bucket+"?provider=ais&coloc=1", raw)
+	body, err := c.get(ctx, "/v1/ml/moss/"+bucket+"?"+c.namespace+"&coloc=1", raw)
 	if err != nil {
 		return 0, err
 	}
@@ -103,7 +103,7 @@ func (c *client) batch(ctx context.Context, names []string) (int, error) {
 
 // object reads one object.
 func (c *client) object(ctx context.Context, name string) error {
-	body, err := c.get(ctx, "/v1/objects/"+bucket+"/"+name+"?provider=ais", nil)
+	body, err := c.get(ctx, "/v1/objects/"+bucket+"/"+name+"?"+c.namespace, nil)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (c *client) object(ctx context.Context, name string) error {
 
 // put writes one object.
 func (c *client) put(ctx context.Context, name string, size int) error {
-	body, err := c.ask(ctx, http.MethodPut, "/v1/objects/"+bucket+"/"+name+"?provider=ais", bytes.Repeat([]byte("x"), size))
+	body, err := c.ask(ctx, http.MethodPut, "/v1/objects/"+bucket+"/"+name+"?"+c.namespace, bytes.Repeat([]byte("x"), size))
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,8 @@ type cluster struct {
 	jobToken string
 	// certified: the daemons speak HTTPS, with this certificate; nil = HTTP.
 	certified *certificate
+	// backend is the cluster that the bucket's objects come from, where it is a copy; nil = they are this cluster's own.
+	backend *cluster
 }
 
 // node is one daemon. Its folder outlives its process, as a machine's disk does.
@@ -70,12 +72,22 @@ type plan struct {
 	proxies int
 	// certified is the certificate of all daemons; nil = they speak HTTP.
 	certified *certificate
+	// behind: the bucket is another cluster's, of which this one keeps copies.
+	behind bool
+	// open: anybody may do anything.
+	open bool
 }
+
+// farther is the name that a cluster has for the one behind it.
+const farther = "far"
 
 // start brings a cluster up, with a bucket in it, and registers its end.
 func start(t *testing.T, p plan) *cluster {
 	t.Helper()
 	c := &cluster{dir: t.TempDir(), base: 20000 + 100*int(clusters.Add(1)), nodes: map[string]*node{}, certified: p.certified}
+	if p.behind {
+		c.backend = start(t, plan{open: true})
+	}
 	t.Cleanup(c.stop)
 	begun := time.Now()
 	for i := range targets + max(1, p.proxies) {
@@ -92,7 +104,11 @@ func start(t *testing.T, p plan) *cluster {
 	}
 	await(t, soon, "the cluster", c.ready)
 	c.uuid = c.clusterMap(t)["uuid"].(string)
-	c.must(t, http.MethodPost, "/v1/buckets/"+bucket+"?provider=ais", `{"action":"create-bck"}`)
+	if c.backend == nil {
+		c.must(t, http.MethodPost, c.ofBucket(), `{"action":"create-bck"}`)
+	} else {
+		c.attach(t)
+	}
 	t.Logf("a cluster of %d targets after %s", targets, time.Since(begun).Round(100*time.Millisecond))
 	return c
 }
@@ -158,8 +174,32 @@ func (c *cluster) lay(t *testing.T, n *node, i int, p plan) {
 "memsys":{"min_free":"128mb","default_buf":"32kb","to_gc":"4gb","hk_time":"3m","min_pct_total":0,"min_pct_free":0},
 "net":{"l4":{"proto":"tcp","sndrcv_buf_size":131072},"http":{%[4]s,"idle_conn_time":"6s","idle_conns_per_host":32,"idle_conns":256,"chunked_transfer":true}},
 "disk":{"disk_util_low_wm":98,"disk_util_high_wm":99,"disk_util_max_wm":100},
-"auth":{"client_auth_required":true,"signature":{"method":"HMAC"}},
-"resilver":{"enabled":true}}`, c.endpoint(), high, full, c.certified.settings()))
+"auth":{"client_auth_required":%[5]t,"signature":{"method":"HMAC"}},
+"resilver":{"enabled":true}}`, c.endpoint(), high, full, c.certified.settings(), !p.open))
+}
+
+// attach gives a cluster the one behind it.
+func (c *cluster) attach(t *testing.T) {
+	t.Helper()
+	header := http.Header{"Ais-Remote-Ais-Alias": {farther}, "Ais-Remote-Ais-Url": {c.backend.endpoint()}}
+	if _, err := c.askWith(30*time.Second, http.MethodPut, "/v1/cluster/attach?what=remote", header, ""); err != nil {
+		t.Fatal(err)
+	}
+	c.must(t, http.MethodHead, c.ofBucket(), "") // who asks for a bucket makes it known
+}
+
+// namespace is how a request tells whose bucket it means.
+func (c *cluster) namespace() string {
+	if c.backend == nil {
+		return "provider=ais"
+	}
+	return "provider=ais&namespace=%40" + c.backend.uuid + "%23"
+}
+
+func (c *cluster) ofBucket() string { return "/v1/buckets/" + bucket + "?" + c.namespace() }
+
+func (c *cluster) ofObject(name string) string {
+	return "/v1/objects/" + bucket + "/" + name + "?" + c.namespace()
 }
 
 func (c *cluster) mountpath(target string, n int) string {
@@ -222,20 +262,22 @@ func (c *cluster) ready() bool {
 
 // ask sends one request as the administrator. PUTs of objects go to the target that the proxy names.
 func (c *cluster) ask(method, path, node, body string) ([]byte, error) {
-	return c.askFor(30*time.Second, method, path, node, body)
+	header := http.Header{}
+	if node != "" {
+		header.Set("Ais-Node-Id", node)
+	}
+	return c.askWith(30*time.Second, method, path, header, body)
 }
 
-// askFor does so for a time.
-func (c *cluster) askFor(limit time.Duration, method, path, node, body string) ([]byte, error) {
+// askWith does so for a time, with more in the request's header.
+func (c *cluster) askWith(limit time.Duration, method, path string, header http.Header, body string) ([]byte, error) {
 	req, err := http.NewRequest(method, c.endpoint()+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
+	req.Header = header
 	req.Header.Set("Authorization", "Bearer "+mint(admin, time.Hour))
 	req.Header.Set("Content-Type", "application/json")
-	if node != "" {
-		req.Header.Set("Ais-Node-Id", node)
-	}
 	client := &http.Client{Timeout: limit, Transport: c.certified.transport()}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -275,8 +317,11 @@ func (c *cluster) has(t *testing.T, id string) bool {
 	return target || proxy
 }
 
-// dataset is how many objects there are to train on.
-const dataset = 300
+// dataset is how many objects there are to train on, shard the size of each.
+const (
+	dataset = 300
+	shard   = 64 << 10
+)
 
 func object(i int) string { return fmt.Sprintf("shard-%05d.tar", i) }
 
@@ -285,14 +330,14 @@ func (c *cluster) fill(t *testing.T, size int) {
 	t.Helper()
 	body := strings.Repeat("x", size)
 	for i := range dataset {
-		c.must(t, http.MethodPut, fmt.Sprintf("/v1/objects/%s/%s?provider=ais", bucket, object(i)), body)
+		c.must(t, http.MethodPut, c.ofObject(object(i)), body)
 	}
 }
 
 // home is the target that keeps an object.
 func (c *cluster) home(t *testing.T, name string) string {
 	t.Helper()
-	req, err := http.NewRequest(http.MethodGet, c.endpoint()+"/v1/objects/"+bucket+"/"+name+"?provider=ais", nil)
+	req, err := http.NewRequest(http.MethodGet, c.endpoint()+c.ofObject(name), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

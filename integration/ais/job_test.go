@@ -71,7 +71,7 @@ func launch(t *testing.T, c *cluster, valid time.Duration, change func(*job)) (*
 		if err != nil {
 			t.Fatal(err)
 		}
-		j.ranks = append(j.ranks, &rank{job: j, n: n, out: out, client: newClient(c.endpoint(), c.jobToken)})
+		j.ranks = append(j.ranks, &rank{job: j, n: n, out: out, client: newClient(c.endpoint(), c.jobToken, c.namespace())})
 	}
 	if change != nil {
 		change(j)

@@ -20,7 +20,7 @@ import (
 func TestATargetIsKilled(t *testing.T) {
 	t.Parallel()
 	c := start(t, plan{})
-	c.fill(t, 64<<10)
+	c.fill(t, shard)
 	var there, elsewhere []string
 	for i := range dataset {
 		if c.home(t, object(i)) == targetID(3) {
@@ -93,7 +93,7 @@ func TestADiskIsFull(t *testing.T) {
 func TestADiskIsBusy(t *testing.T) {
 	t.Parallel()
 	c := start(t, plan{disks: map[string]int64{targetID(1): 100, targetID(2): 100, targetID(3): 100}})
-	c.fill(t, 64<<10)
+	c.fill(t, shard)
 	j, ended := launch(t, c, time.Hour, func(j *job) { j.early, j.pause = true, 100*time.Millisecond })
 	trains(t, j, 8)
 	c.occupy(t, targetID(2))

@@ -119,6 +119,7 @@ func breakages() []breakage {
 			c.admin(t, http.MethodDelete, name, "")
 		}
 	}))
+	beside("halts-beside-eviction", plan{behind: true}, done(evicts))
 	beside("halts-without-room-for-a-log", plan{logs: map[string]int64{third: 1}}, done(func(t *testing.T, c *cluster) { c.fillLog(t, third) }))
 	return append(list, breakage{name: "halts-after-a-short-freeze", happens: frozen(third, 6*time.Second),
 		job: func(_ *cluster, j *job) { j.ranks[2].halts = settled + 72 }, want: alone})
@@ -140,6 +141,16 @@ func fresh(saves func(*cluster, *job)) []breakage {
 				c.admin(t, http.MethodDelete, "/v1/objects/"+bucket+"/"+object(i)+"?provider=ais", "")
 			}
 		}), want: hidden(nobody, "ais-administration", "ais-batch-object-loss")},
+		// The bucket is another cluster's; this one's copies are dropped.
+		{name: "evicted", plan: plan{behind: true}, mild: true, happens: done(evicts), want: story{judgements: notBlamed, innocent: true}},
+		{name: "backend-frozen", plan: plan{behind: true}, mild: true, happens: behind(every(func(id string) func(*testing.T, *cluster) func() {
+			return frozen(id, 90*time.Second)
+		})), want: hidden(nobody, "ais-backend", "ais-network")},
+		{name: "backend-killed", plan: plan{behind: true}, happens: behind(every(func(id string) func(*testing.T, *cluster) func() {
+			return gone(id, syscall.SIGKILL)
+		})), want: guilty(nobody, "ais-backend")},
+		{name: "backend-emptied", plan: plan{behind: true}, happens: behind(deletes(`{"template":"shard-{00060..00199}.tar"}`)),
+			want: guilty(nobody, "ais-backend")},
 		{name: "rate-limited", job: saves, happens: asked(http.MethodPatch, ofBucket, `{"action":"set-bprops","value":{"rate_limit":{"frontend":{"enabled":true,"interval":"1m","max_tokens":10,"burst_size":5}}}}`),
 			want: hidden(nobody, "ais-throttled", "ais-administration")},
 	}

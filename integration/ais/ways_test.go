@@ -4,6 +4,7 @@ package ais
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -53,6 +54,46 @@ const ofBucket = "/v1/buckets/" + bucket + "?provider=ais"
 // leaves takes the third target out of service by one of the ways there are.
 func leaves(action string) func(*testing.T, *cluster) func() {
 	return asked(http.MethodPut, "/v1/cluster", fmt.Sprintf(`{"action":%q,"value":{"sid":%q,"skip_rebalance":true}}`, action, targetID(3)))
+}
+
+// evicts drops a cluster's copies of a range of objects, which come from behind it when they are read again.
+func evicts(t *testing.T, c *cluster) {
+	t.Helper()
+	c.admin(t, http.MethodDelete, c.ofBucket(), `{"action":"evict-listrange","value":{"template":"shard-{00060..00199}.tar"}}`)
+	await(t, soon, "the eviction", func() bool { return !c.holds(t, object(60)) && !c.holds(t, object(199)) })
+}
+
+// holds says that a copy of an object lies on a disk.
+func (c *cluster) holds(t *testing.T, object string) bool {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(c.dir, "*", "mp*", "*", "*", "*", "*", object))
+	if err != nil {
+		t.Error(err)
+	}
+	return len(found) > 0
+}
+
+// behind does something to the cluster behind one whose copies are gone; what it returns undoes it.
+func behind(what func(t *testing.T, c *cluster) func()) func(*testing.T, *cluster) func() {
+	return func(t *testing.T, c *cluster) func() {
+		evicts(t, c)
+		return what(t, c.backend)
+	}
+}
+
+// every does one thing to each daemon of a cluster.
+func every(do func(id string) func(*testing.T, *cluster) func()) func(*testing.T, *cluster) func() {
+	return func(t *testing.T, c *cluster) func() {
+		var undo []func()
+		for _, id := range slices.Sorted(maps.Keys(c.nodes)) {
+			undo = append(undo, do(id)(t, c))
+		}
+		return func() {
+			for _, f := range undo {
+				f()
+			}
+		}
+	}
 }
 
 // loses takes a mountpath of the third target away.
@@ -141,7 +182,7 @@ func (c *cluster) crowd() func() {
 				case <-end:
 					return
 				case <-time.After(10 * time.Millisecond):
-					_, _ = c.ask(http.MethodGet, "/v1/objects/"+bucket+"/"+object(i%dataset)+"?provider=ais", "", "")
+					_, _ = c.ask(http.MethodGet, c.ofObject(object(i%dataset)), "", "")
 				}
 			}
 		}()

@@ -171,6 +171,24 @@ func (c *Cluster) SlowDown(at time.Time) []Seen {
 	return seen
 }
 
+// FailBehind is the store behind the bucket that fails, or is not to be reached. The targets pass that on, and count it; they write
+// nothing of it. Source: AIStore ais/backend, v1.5.0.
+func (c *Cluster) FailBehind(at time.Time, how int) []Seen {
+	why := []string{
+		"aws-error[InternalError: We encountered an internal error. Please try again.]",
+		"gcp-error[Get \"https://storage.googleapis.com/speech\": dial tcp: lookup storage.googleapis.com: i/o timeout]",
+		"remote-cluster[Xk3pQ9sTz/@far]: dial tcp 10.0.40.7:51080: connect: connection refused",
+	}[how%3]
+	var seen []Seen
+	for i := range 8 + c.rng.IntN(20) {
+		n := c.Targets[i%len(c.Targets)]
+		t, o := at.Add(time.Duration(i)*450*time.Millisecond+c.jitter(300*time.Millisecond)), c.Object()
+		n.grow(t, "err.get.n", 1)
+		seen = append(seen, Seen{At: t, Status: 500, Message: why, URL: c.objectURL(n, o), Object: o})
+	}
+	return seen
+}
+
 // Expire is a token that runs out: every request that carries it is refused from one moment on.
 func (c *Cluster) Expire(at time.Time, requests int) []Seen {
 	why := `invalid token from header "Authorization": invalid token [err: token expired]`
