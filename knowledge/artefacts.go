@@ -128,6 +128,7 @@ var deciders = []decider{
 	{[2]Slug{Exception, StorageRetriesExhausted}, []string{StorageLogs}},
 	{[2]Slug{CheckpointIO, StorageUnresponsive}, []string{KernelLog}},
 	{[2]Slug{AISThrottled, StorageRetriesExhausted}, []string{StorageLogs}},
+	{[2]Slug{AISBackend, StorageRetriesExhausted}, []string{StorageLogs}},
 	{[2]Slug{AISBatchObjectLoss, AISThrottled}, []string{StorageLogs}},
 }
 
