@@ -136,6 +136,7 @@ func kindsIn(head []byte, whole bool) (out []*evidenceKind) {
 type given struct {
 	source incident.Source
 	kinds  []*evidenceKind // that it holds, where that is known already
+	log    bool            // it is a large log: the numbers in its lines are no table
 	add    []func(*resolve.Handed)
 	note   string
 }
@@ -205,7 +206,11 @@ func readKinds(ctx context.Context, from scan.Opener, f given, readers map[*evid
 		if err != nil {
 			return nil, fmt.Sprintf("not read: %s: %v", s.Name, plain(err))
 		}
-		if kinds = kindsIn(head, len(head) < smallLog); len(kinds) == 0 {
+		kinds = kindsIn(head, len(head) < smallLog)
+		if f.log {
+			kinds = slices.DeleteFunc(kinds, func(k *evidenceKind) bool { return k.besides })
+		}
+		if len(kinds) == 0 {
 			return nil, fmt.Sprintf("not used: %s isn't a known kind of evidence (docs/evidence.md lists them)", s.Name)
 		}
 	}

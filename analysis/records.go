@@ -54,7 +54,7 @@ func separate(ctx context.Context, in *Input) error {
 			in.Evidence = append(slices.Clip(in.Evidence), s)
 			apart = true
 		case evidenceToo:
-			in.both = append(in.both, given{source: s, kinds: l.kinds})
+			in.both = append(in.both, given{source: s, kinds: l.kinds, log: l.kinds == nil})
 			logs = append(logs, s)
 		case slurmRecords:
 			if l.err != nil {

@@ -288,8 +288,8 @@ func (r *reader) host(text string) {
 	if r.t.Host != "" {
 		return
 	}
-	for _, h := range hosts.FindStringSubmatch(text)[min(1, len(hosts.FindStringSubmatch(text))):] {
-		if h != "" {
+	for i, h := range hosts.FindStringSubmatch(text) {
+		if i > 0 && h != "" {
 			r.t.Host = h
 			return
 		}
