@@ -121,7 +121,12 @@ func (s *Scanner) Ahead(n int) *Scanner {
 // options, whatever the input. After an error of r the lines read so far have been delivered and Stats describe them;
 // the error is returned. An error of visit ends the pass.
 func (s *Scanner) Scan(ctx context.Context, r io.Reader, visit Visitor) (Stats, error) {
-	p := &pass{Scanner: s, visit: visit, want: s.opts.HeadLines, no: 1, thin: newThinner()}
+	return s.ScanNews(ctx, r, nil, visit)
+}
+
+// ScanNews is Scan without the lines that peek takes.
+func (s *Scanner) ScanNews(ctx context.Context, r io.Reader, peek Peeker, visit Visitor) (Stats, error) {
+	p := &pass{Scanner: s, peek: peek, visit: visit, want: s.opts.HeadLines, no: 1, thin: newThinner()}
 	c := &cutter{Scanner: s, r: r}
 	var err error
 	if s.helpers > 0 {
@@ -137,6 +142,7 @@ func (s *Scanner) Scan(ctx context.Context, r io.Reader, visit Visitor) (Stats, 
 // pass is the state of one Scan.
 type pass struct {
 	*Scanner
+	peek  Peeker // nil: nobody takes lines
 	visit Visitor
 	want  int   // lines still to be delivered whatever they hold
 	no    int64 // number of the line that begins at the start of the block
@@ -231,6 +237,11 @@ func (p *pass) block(b []byte, final bool) error {
 		}
 		var start, end int
 		searched := p.want == 0 && !p.long
+		if searched && p.peek != nil {
+			if pos, counted = p.peeked(b, pos, counted); pos == len(b) {
+				break
+			}
+		}
 		p.lacks = false
 		if searched {
 			var to int
@@ -275,6 +286,29 @@ func (p *pass) block(b []byte, final bool) error {
 }
 
 var newline = []byte{'\n'}
+
+// peeked offers the lines from b[pos] on, before they are searched, to the one who may know them. It returns where the first begins that is
+// not taken; p.no belongs to counted.
+func (p *pass) peeked(b []byte, pos, counted int) (next, countedTo int) {
+	for pos < len(b) {
+		off := p.off + int64(pos)
+		n := bytes.IndexByte(b[pos:], '\n')
+		if n < 0 || n > p.opts.MaxLine || off >= p.thin.tail || p.thin.at(off) {
+			break
+		}
+		p.no += int64(bytes.Count(b[counted:pos], newline))
+		counted = pos
+		if !p.peek(b[pos:pos+n:pos+n], p.no, off) {
+			break
+		}
+		if p.kept != nil {
+			p.kept.line(b, p.off, pos, pos+n)
+		}
+		pos += n + 1
+		p.over, p.since = false, p.off+int64(pos)
+	}
+	return pos, counted
+}
 
 // leap passes over the line at b[pos], which the visitor knows, and returns where the next one begins.
 func (p *pass) leap(b []byte, pos int) int {
@@ -383,6 +417,14 @@ func Insert(list []uint16, lit uint16) []uint16 {
 	copy(list[i+1:], list[i:])
 	list[i] = lit
 	return list
+}
+
+// Marks finds the literals that text holds as a line that is delivered has them, in the room of hits and marks.
+func (s *Scanner) Marks(hits []uint16, marks []Mark, text []byte) ([]uint16, []Mark) {
+	var room [16]match
+	p := pass{found: s.filter.collect(room[:0], text, 0, len(text)), hits: hits, marks: marks}
+	p.mark(0, 0)
+	return p.hits, p.marks
 }
 
 // Find appends to dst the ids of the literals that text holds, ascending, without repetition.

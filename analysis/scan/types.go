@@ -76,5 +76,9 @@ type Hole struct{ Off, Len int64 }
 // for, might as well not have been delivered.
 type Visitor func(l *Line) (more int, err error)
 
+// Peeker is asked for lines before they are searched; text is valid until it returns. Those that it takes are not delivered. It is not asked for
+// lines that were asked for, for those in the last bytes, and where frequent ones are passed over.
+type Peeker func(text []byte, no, off int64) (taken bool)
+
 // Unwanted is what a Visitor returns for a line that only seemed to be of interest.
 const Unwanted = -1

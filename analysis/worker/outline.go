@@ -19,15 +19,21 @@ type run struct{ from, to uint16 }
 
 const (
 	outlineRuns = 16      // numbers whose places are kept: the first of a line, among which those stand that say who writes
-	mostOutline = 4 << 10 // bytes of a line that has a outline
+	mostOutline = 4 << 10 // bytes of a line that has an outline
 )
 
-// read takes the outline of a text of at most mostOutline bytes, in a line with these literals.
-func (s *outline) read(b []byte, hits []uint16) {
-	h := uint64(outlineSeed)
+// with is the hash of the outline in a line that holds these literals.
+func (s *outline) with(hits []uint16) uint64 {
+	h := s.hash
 	for _, id := range hits {
 		h = stir(h, uint64(id))
 	}
+	return h
+}
+
+// read takes the outline of a text of at most mostOutline bytes.
+func (s *outline) read(b []byte) {
+	h := uint64(outlineSeed)
 	s.n = 0
 	for i := 0; i < len(b); {
 		var w uint64

@@ -315,7 +315,7 @@ func newScanner(d *dispatch) (*Scanner, error) {
 func Read(ctx context.Context, name string, src io.Reader, sc *Scanner) (*Observations, error) {
 	r := newReader(name, sc)
 	tail := tailReader{r: src}
-	stats, err := sc.Scan(ctx, &tail, r.visit)
+	stats, err := sc.ScanNews(ctx, &tail, r.peek, r.visit)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, ctx.Err())
 	}

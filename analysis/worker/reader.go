@@ -191,6 +191,7 @@ const maxJoined = 3
 // visit takes one physical line from the scanner. The head of the file is kept until it tells whether the file is
 // wrapped.
 func (r *reader) visit(l *scan.Line) (more int, err error) {
+	r.routines.faces.searched(l.No)
 	var kind *patterned
 	var own *routine
 	repeats := r.mayRepeat(l)

@@ -41,6 +41,8 @@ type patterned struct {
 	whose   uint16 // which of its numbers say who writes; known once quiet reached routineAfter
 	asked   bool   // whose is known
 	writers map[uint64]*routine
+	face    *face
+	hits    []uint16 // what each of its lines holds
 }
 
 // routine is an outline of one writer.
@@ -59,10 +61,12 @@ type heldLine struct {
 	hits    []uint16
 	marks   []scan.Mark
 	before  []byte
+	bare    bool // hits and marks are to be found yet
 }
 
 func (h *heldLine) set(l *scan.Line) {
 	l.Fill()
+	h.bare = false
 	h.no, h.off = l.No, l.TextOff
 	h.text, h.before = append(h.text[:0], l.Text...), append(h.before[:0], l.Before...)
 	h.hits, h.marks = append(h.hits[:0], l.Hits...), append(h.marks[:0], l.Marks...)
@@ -77,15 +81,17 @@ type waiting struct {
 
 // routines are those of a file.
 type routines struct {
-	kinds   map[uint64]*patterned
-	outline outline // scratch
-	held    []*routine
-	waiting []waiting
-	calm    map[uint64]int       // lines in a row that were calm, by the literals that they hold
-	n       int                  // outlines and writers
-	since   int                  // lines held back since the held ones were read
-	all     int                  // lines held back
-	struck  [1 << struckBits]int // lines in a row whose outline is never held back, by the literals that they hold
+	kinds    map[uint64]*patterned
+	faces    faces
+	outline  outline // of the line
+	outlined int64   // with this number
+	held     []*routine
+	waiting  []waiting
+	calm     map[uint64]int       // lines in a row that were calm, by the literals that they hold
+	n        int                  // outlines and writers
+	since    int                  // lines held back since the held ones were read
+	all      int                  // lines held back
+	struck   [1 << struckBits]int // lines in a row whose outline is never held back, by the literals that they hold
 }
 
 // of finds what is known of an outline; nil where there are too many of them.
@@ -109,8 +115,11 @@ func (r *reader) routine(l *scan.Line) (held bool, p *patterned, own *routine) {
 	if *struck > struckOut && l.No%struckShare != 0 {
 		return false, nil, nil
 	}
-	q.outline.read(l.Text, l.Hits)
-	p = q.of(q.outline.hash)
+	if q.outlined != l.No {
+		q.outline.read(l.Text)
+	}
+	p = q.of(q.outline.with(l.Hits))
+	q.faces.met(q.outline.hash, p, l.Hits)
 	if p == nil || p.strikes >= maxStrikes {
 		*struck = min(*struck+1, struckOut+1)
 		return false, nil, nil
@@ -122,21 +131,34 @@ func (r *reader) routine(l *scan.Line) (held bool, p *patterned, own *routine) {
 	if !p.asked {
 		p.whose, p.asked = r.whose(l.Text, &q.outline), true
 	}
-	own = q.own(p, l.Text)
-	if own == nil || own.n < routineOwn || own.does&stepped != 0 && (own.n < routineSteps || r.table.thinned(l.Hits)) {
+	if own = q.own(p, l.Text); !own.known(r.table, l.Hits) {
 		return false, p, own
 	}
-	r.hold(own, l)
+	own.last.set(l)
+	r.hold(own)
 	return true, p, own
+}
+
+// known reports whether the next line of a routine, in which these literals stand, is no news.
+func (own *routine) known(d *dispatch, hits []uint16) bool {
+	return own != nil && own.n >= routineOwn && (own.does&stepped == 0 || own.n >= routineSteps && !d.thinned(hits))
 }
 
 // mayRepeat reports whether a line may be held back: it stands where that is done, and nobody waits for it.
 func (r *reader) mayRepeat(l *scan.Line) bool {
 	switch {
-	case !r.decided, l.Off < routineFrom, l.Last, l.Passed, l.Long, l.Final, len(l.Hits) == 0, len(l.Text) > mostOutline, r.section > 0, r.sc.thorough:
+	case l.Last, l.Passed, l.Long, l.Final, len(l.Hits) == 0:
 		return false
 	}
-	return r.alone() && !slices.ContainsFunc(r.open, func(b *openBlock) bool { return b.last >= l.No })
+	return r.mayHold(len(l.Text), l.No, l.Off)
+}
+
+// mayHold reports whether a line of n bytes stands where lines are held back, and nobody waits for it.
+func (r *reader) mayHold(n int, no, off int64) bool {
+	if !r.decided || off < routineFrom || n > mostOutline || r.section > 0 || r.sc.thorough {
+		return false
+	}
+	return r.alone() && !slices.ContainsFunc(r.open, func(b *openBlock) bool { return b.last >= no })
 }
 
 // thinned reports whether the scanner itself passes over some of the lines with these literals where they are many.
@@ -193,14 +215,13 @@ func (r *reader) author(text []byte) (a authors) {
 	return a
 }
 
-// hold keeps a line as the last of its writer's routine.
-func (r *reader) hold(own *routine, l *scan.Line) {
+// hold notes that a line is held back, the last of its writer's routine.
+func (r *reader) hold(own *routine) {
 	q := &r.routines
 	if own.held == 0 {
 		q.held = append(q.held, own)
 	}
 	own.held++
-	own.last.set(l)
 	q.since++
 	q.all++
 	share := routineShare
@@ -278,6 +299,11 @@ func (r *reader) routinely(own *routine, check bool) {
 		}
 		r.passed(l.text, l.off, l.no, 0)
 	} else {
+		if l.bare {
+			l.bare = false
+			l.hits, l.marks = r.sc.Marks(l.hits, l.marks, l.text)
+			own.of.face.mixed = own.of.face.mixed || !slices.Equal(l.hits, own.of.hits)
+		}
 		r.undrawn = int64(more)
 		r.readLater(l)
 		r.undrawn = 0

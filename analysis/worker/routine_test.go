@@ -29,7 +29,7 @@ func bothWays(t *testing.T, text []byte) (obs, all *Observations, held int) {
 		return o
 	}
 	r := newReader("x", sc)
-	if _, err := sc.Scan(context.Background(), bytes.NewReader(text), r.visit); err != nil {
+	if _, err := sc.ScanNews(context.Background(), bytes.NewReader(text), r.peek, r.visit); err != nil {
 		t.Fatal(err)
 	}
 	return read(sc), read(&full), r.routines.all + r.twins.all
@@ -250,8 +250,8 @@ func TestANumberThatSaysSomethingElseIsNotRoutine(t *testing.T) {
 		{"s3://train/a/b/1.tar", "s3://other/a/b/1.tar"},
 	} {
 		var a, b outline
-		a.read([]byte(c.a), nil)
-		b.read([]byte(c.b), nil)
+		a.read([]byte(c.a))
+		b.read([]byte(c.b))
 		if a.hash == b.hash {
 			t.Errorf("%q and %q have the same outline", c.a, c.b)
 		}
@@ -262,8 +262,8 @@ func TestANumberThatSaysSomethingElseIsNotRoutine(t *testing.T) {
 		{"buffer 0x7f00aa at 10.0.0.3", "buffer 0x12 at 10.1.22.3"},
 	} {
 		var a, b outline
-		a.read([]byte(c.a), nil)
-		b.read([]byte(c.b), nil)
+		a.read([]byte(c.a))
+		b.read([]byte(c.b))
 		if a.hash != b.hash {
 			t.Errorf("%q and %q have different outlines", c.a, c.b)
 		}

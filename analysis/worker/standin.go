@@ -87,7 +87,7 @@ func (w *writer) raisedAgain(kind uint64) *standIn {
 // kind is what a traceback has in common with others of the same failure: the words, and the functions that led to it.
 func (t *trace) kind(e *Exception) uint64 {
 	var words outline
-	words.read(t.matched[:min(len(t.matched), mostOutline)], nil)
+	words.read(t.matched[:min(len(t.matched), mostOutline)])
 	h := words.hash
 	for i := range e.Frames {
 		h = fnv(fnv(h, []byte(e.Frames[i].File)), []byte(e.Frames[i].Func))

@@ -142,8 +142,8 @@ func (r *reader) leaps(l *scan.Line) bool {
 		return false
 	}
 	hits := r.find(final)
-	r.twins.lines.read(final, hits)
-	hash := r.twins.lines.hash
+	r.twins.lines.read(final)
+	hash := r.twins.lines.with(hits)
 	tw.n++
 	if tw.quiet < twinFrom || tw.n%twinShare == 0 || !r.room(tw, l.No) {
 		r.twins.watch = watched{of: tw, from: l.No, outlined: hash}
