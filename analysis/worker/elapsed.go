@@ -2,9 +2,9 @@ package worker
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
-
-	"faultline/pattern"
+	"unicode/utf8"
 )
 
 // Scripts print how far long work has come by a count and the seconds since it began: "finish 885000, taken 20619.9 seconds". That such a
@@ -23,10 +23,92 @@ const (
 	paceElapsed = 5 // times faster or slower than so far is no longer the same work
 )
 
+// Words in front of the seconds, units behind them, and how many other characters may stand between a word and its number.
 var (
-	elapsedTime = pattern.New(`(?i)\b(?:taken|took|elapsed)\b\W{0,3}(\d{1,7}(?:\.\d+)?) ?(?:s|secs?|seconds)\b`)
-	firstCount  = pattern.New(`\b(\d{1,12})\b`)
+	elapsedWords = []string{"taken", "took", "elapsed"}
+	secondsUnits = []string{"s", "sec", "secs", "seconds"}
 )
+
+const (
+	elapsedApart  = 3
+	elapsedDigits = 7
+	countDigits   = 12
+)
+
+// elapsedIn finds "taken 20619.9 seconds" in a text: the seconds, and the text in front.
+func elapsedIn(text []byte) (before, seconds []byte, ok bool) {
+	for from := 0; ; {
+		i, end := digitsIn(text, from)
+		if i < 0 {
+			return nil, nil, false
+		}
+		from = end
+		word := i
+		for range elapsedApart {
+			if _, n := utf8.DecodeLastRune(text[:word]); n > 0 && !isWord(text[word-1]) {
+				word -= n
+			}
+		}
+		begin := wordStart(text[:word])
+		if end-i > elapsedDigits || word == i || !oneOf(text[begin:word], elapsedWords) {
+			continue
+		}
+		if end+1 < len(text) && text[end] == '.' && isDigit(text[end+1]) {
+			end = numberEnd(text, end+1)
+		}
+		unit := end
+		if unit < len(text) && text[unit] == ' ' {
+			unit++
+		}
+		if to := wordEnd(text, unit); oneOf(text[unit:to], secondsUnits) {
+			return text[:begin], text[i:end], true
+		}
+	}
+}
+
+// firstCount is the first whole number of a text that stands by itself.
+func firstCount(text []byte) (digits []byte, ok bool) {
+	for from := 0; ; {
+		i, end := digitsIn(text, from)
+		if i < 0 {
+			return nil, false
+		}
+		alone := wordStart(text[:i]) == i && wordEnd(text, end) == end
+		if alone && end-i <= countDigits {
+			return text[i:end], true
+		}
+		from = end
+	}
+}
+
+// digitsIn finds the first run of digits at or behind from; at is negative where there is none.
+func digitsIn(text []byte, from int) (at, end int) {
+	n := slices.IndexFunc(text[from:], isDigit)
+	if n < 0 {
+		return -1, 0
+	}
+	return from + n, numberEnd(text, from+n)
+}
+
+func wordStart(text []byte) int {
+	i := len(text)
+	for i > 0 && isWord(text[i-1]) {
+		i--
+	}
+	return i
+}
+
+func wordEnd(text []byte, i int) int {
+	for i < len(text) && isWord(text[i]) {
+		i++
+	}
+	return i
+}
+
+// oneOf reports whether a word is one of a list, in any case of letters.
+func oneOf(word []byte, list []string) bool {
+	return slices.ContainsFunc(list, func(w string) bool { return bytes.EqualFold(word, []byte(w)) })
+}
 
 func elapsedHandlers() []handler {
 	return []handler{{"elapsed", []string{", taken ", " taken: ", " took ", "elapsed: ", "elapsed=", ", elapsed "}, readElapsed}}
@@ -37,28 +119,27 @@ func readElapsed(r *reader, rec *record) bool {
 	if len(rec.Msg) > maxPrint {
 		return false
 	}
-	m := elapsedTime.FindSubmatch(rec.Msg)
-	if m == nil {
+	before, seconds, ok := elapsedIn(rec.Msg)
+	if !ok {
 		return false
 	}
 	now := elapsed{words: string(bytes.TrimSpace(bytes.Map(withoutDigits, rec.Msg))), lines: 1}
-	now.seconds, _ = strconv.ParseFloat(string(m[1]), 64)
-	before, _, _ := bytes.Cut(rec.Msg, m[0])
-	if c := firstCount.FindSubmatch(before); c != nil {
-		now.count, _ = strconv.ParseFloat(string(c[1]), 64)
+	now.seconds, _ = strconv.ParseFloat(string(seconds), 64)
+	if c, counted := firstCount(before); counted {
+		now.count, _ = strconv.ParseFloat(string(c), 64)
 	}
-	last := r.elapsed
-	work := Doing{At: rec.At, Kind: DoingWork, What: string(bytes.TrimSpace(rec.Msg)), Ran: int64(now.seconds)}
+	last, done := r.elapsed, false
 	switch {
 	case last.continues(&now):
 		now.lines = last.lines + 1
 	case last.lines >= fewElapsed && now.seconds > last.seconds:
-		work.Done = true // the line behind the last of a clock, which has counted on
+		done = true // the line behind the last of a clock, which has counted on
 	}
 	r.elapsed = now
-	if now.lines < fewElapsed && !work.Done {
+	if now.lines < fewElapsed && !done {
 		return false
 	}
+	work := Doing{At: rec.At, Kind: DoingWork, What: string(bytes.TrimSpace(rec.Msg)), Ran: int64(now.seconds), Done: done}
 	if n := len(r.obs.Doings); n > 0 && r.obs.Doings[n-1].Kind == DoingWork && *r.obs.Doings[n-1].Who() == rec.Who {
 		r.obs.Doings[n-1] = work
 		return true

@@ -43,7 +43,8 @@ func (r *reader) enveloped(p *phys) bool {
 	}
 	switch {
 	case h == nil && e.Partial:
-		h = &part{phys: phys{no: p.no, off: p.off, stamp: e.Stamp, all: true}, errors: e.Errors}
+		room := &r.joins
+		h = &part{phys: phys{no: p.no, off: p.off, stamp: e.Stamp, raw: room.raw[:0], at: room.at[:0], starts: room.starts[:0]}, errors: e.Errors}
 		r.part = h
 	case h == nil:
 		r.logged(p, &e)
@@ -52,6 +53,7 @@ func (r *reader) enveloped(p *phys) bool {
 	if h.no != p.no {
 		h.starts = append(h.starts, len(h.raw))
 	}
+	h.at = slices.Grow(h.at, len(e.Text)+1)
 	for i := range e.Text {
 		h.at = append(h.at, int32(p.off-h.off)+int32(e.Place(i)))
 	}
@@ -71,10 +73,12 @@ func (r *reader) parted() {
 	}
 	r.part = nil
 	h.at = append(h.at, h.end)
+	h.hits, h.marks = r.sc.Marks(r.joins.hits[:0], r.joins.marks[:0], h.raw)
 	no := r.lineNo
 	r.lineNo = h.last
 	r.physical(&h.phys)
 	r.lineNo = max(no, r.lineNo)
+	r.joins = *h
 }
 
 // logged reads what an envelope holds.

@@ -74,6 +74,7 @@ type reader struct {
 	heldAbove *[]byte // while a line is read that was held back: what stands above that
 	mended    unwrappedLine
 	part      *part
+	joins     part // the last one that was read, whose room is used again
 
 	line       *scan.Line // at hand; nil while the head is read,
 	headAbove  []byte     // when this stands above the line at hand
