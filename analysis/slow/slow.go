@@ -60,9 +60,11 @@ func usual(name string) string {
 	return name
 }
 
+var underscored = strings.NewReplacer("-", "_", " ", "_")
+
 // plain is a name in lower case without its group ("timing_s/") and without what says that it is a time.
 func plain(name string) string {
-	name = strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(name[strings.LastIndexByte(name, '/')+1:]))
+	name = underscored.Replace(strings.ToLower(name[strings.LastIndexByte(name, '/')+1:]))
 	for _, end := range []string{"_ms", "_s", "_sec", "_seconds", "_time"} {
 		name = strings.TrimSuffix(name, end)
 	}

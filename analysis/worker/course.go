@@ -67,7 +67,8 @@ type step struct {
 	Phase              Phase
 	Bar                bool
 	Loop               int
-	untimed            []byte // where the time of the step is to be looked for, once the line is kept; as long as the line
+	untimed            []byte   // where the time of the step is to be looked for, once the line is kept; as long as the line
+	times              *timings // in untimed; nil: not read yet
 }
 
 // course is what one writer prints in one form.
@@ -125,8 +126,9 @@ func (r *reader) step(rec *record, form string, s *step) {
 		c.last.p.N = 0
 		p := progress(rec, c, s)
 		p.Loss = string(s.Loss)
-		if len(s.untimed) > 0 {
-			p.StepSeconds = readTimings(s.untimed, false).step
+		if s.times = nil; len(s.untimed) > 0 {
+			r.times = readTimings(s.untimed, true)
+			p.StepSeconds, s.times = r.times.step, &r.times
 		}
 		r.keep(p)
 		if len(r.obs.Progress) >= maxSteps {

@@ -120,7 +120,11 @@ func (r *reader) meters(rec *record, text []byte, p *step) {
 	defer func() { r.does = does }()
 	rep := PhaseReport{At: rec.At, Loop: p.Loop}
 	r.learningRate(rec, p.Step, rateIn(text))
-	times := readTimings(text, true)
+	times := p.times
+	if times == nil {
+		r.times = readTimings(text, true)
+		times = &r.times
+	}
 	if last := &rec.writer.numeric; times.batch != nil && !bytes.Equal(times.batch, last.batch) {
 		last.batch = append(last.batch[:0], times.batch...)
 		emit(r, &r.obs.Numerics, Numeric{At: rec.At, Kind: NumericBatch, Step: line.Unknown, Value: finite(times.batch), Text: clip(times.batch)})

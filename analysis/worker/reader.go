@@ -92,6 +92,7 @@ type reader struct {
 	pre     line.Prefix
 	rec     record
 	scratch step
+	times   timings // of the line that was read last for its times
 	io      IO
 	ios     *[]KeptIO // of ioLists; nil while there is none
 	ids     []uint16
