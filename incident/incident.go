@@ -82,6 +82,7 @@ type Report struct {
 	Figures         []Figure         `json:"figures,omitempty"`   // what the next run is compared by; absent where step lines tell nothing
 	Narrowing       *Narrowing       `json:"narrowing,omitempty"` // absent where the lines answer nothing beyond the verdict
 	Timeline        []Event          `json:"timeline"`
+	Clocks          []ClockShift     `json:"clocks,omitempty"`    // clocks that show another time than this report; absent where there are none
 	Before          []Precursor      `json:"before,omitempty"`    // what the run did again and again before its failure began
 	Lanes           *Lanes           `json:"lanes,omitempty"`     // absent where no event has a time
 	Standouts       []Standout       `json:"standouts,omitempty"` // lines that stand out, where no known failure matches
@@ -409,11 +410,30 @@ type Event struct {
 	Kind        string     `json:"kind"` // see below
 	Time        *string    `json:"time"`
 	Uncertainty *float64   `json:"uncertainty_s"`
+	Clock       *string    `json:"clock,omitempty"` // what the clock of its own line shows, where that is another time
 	Node        string     `json:"node"`
 	Rank        *int       `json:"rank"`
 	Event       string     `json:"event"`
 	Evidence    []Evidence `json:"evidence"`
 }
+
+// ClockShift is a clock that shows another time than the report gives: the report's time is the clock's and Shift.
+type ClockShift struct {
+	Of          string     `json:"of"` // programs, scheduler, storage
+	Nodes       []string   `json:"nodes"`
+	Files       []string   `json:"files"` // of which the node is not known
+	Shift       float64    `json:"shift_s"`
+	Uncertainty float64    `json:"uncertainty_s"`
+	Statement   string     `json:"statement"`
+	Evidence    []Evidence `json:"evidence"` // of both clocks, where lines of one moment are known
+}
+
+// Whose clocks are shifted.
+const (
+	ClockPrograms  = "programs"
+	ClockScheduler = "scheduler"
+	ClockStorage   = "storage"
+)
 
 // What an event is.
 const (

@@ -86,6 +86,7 @@ type htmlPage struct {
 	Beside           []htmlArtifact
 	Events           []htmlEvent
 	EventsLeft       int
+	Clocks           []htmlLink
 	Groups           []groupView
 	GroupsLeft       int
 	Tiles            []htmlTile
@@ -206,6 +207,7 @@ func pageOf(v *view, x Extras) *htmlPage {
 		}
 		p.Events = append(p.Events, htmlEvent{e, firstQuote(e.Proofs), i})
 	}
+	p.Clocks = h.links(v.Clocks)
 	p.Groups = v.Groups
 	if len(p.Groups) > htmlGroups {
 		p.Groups, p.GroupsLeft = p.Groups[:htmlGroups], len(p.Groups)-htmlGroups

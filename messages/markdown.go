@@ -153,6 +153,7 @@ func (m *md) report(v *view) {
 	m.course(v.Course)
 	m.earlier(v.Earlier)
 	m.timeline(v.Timeline)
+	m.clocks(v.Clocks)
 	m.groups(v)
 	m.heading("Job")
 	m.pairs(v.Facts)
@@ -199,7 +200,17 @@ func (m *md) timeline(events []eventView) {
 			m.f("\n%s in the JSON report.\n", count(len(events)-i, "more event"))
 			return
 		}
-		m.f("| %s | %s | %s | %s | %s |\n", esc(e.Time), esc(e.Uncertain), esc(e.Who), esc(e.Event), code(firstQuote(e.Proofs)))
+		m.f("| %s | %s | %s | %s | %s |\n", esc(e.Time), esc(e.Uncertain), esc(e.Who), esc(e.Event+e.Own), code(firstQuote(e.Proofs)))
+	}
+}
+
+// clocks are the notes below a timeline.
+func (m *md) clocks(notes []linkView) {
+	if len(notes) > 0 {
+		m.f("\n")
+	}
+	for _, n := range notes {
+		m.f("- %s\n", esc(compared(n)))
 	}
 }
 

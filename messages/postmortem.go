@@ -51,6 +51,7 @@ type postmortem struct {
 	Impact         []pair
 	Timeline       []eventView
 	More           int // events that are left out
+	Clocks         []string
 	Phases         []pair
 	Whys           []whyLevel
 	Ruled          []ruledOut
@@ -92,6 +93,9 @@ func postmortemOf(r *incident.Report, s Story) *postmortem {
 	p.Timeline = foldGroups(foldTeardown(v))
 	if n := len(p.Timeline) - postmortemEvents; n > 0 {
 		p.Timeline, p.More = p.Timeline[:postmortemEvents], n
+	}
+	for _, n := range v.Clocks {
+		p.Clocks = append(p.Clocks, compared(n))
 	}
 	for _, ph := range s.Phases {
 		p.Phases = append(p.Phases, pair{flat(ph.Name), minutes(ph.Took)})

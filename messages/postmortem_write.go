@@ -19,12 +19,15 @@ func Postmortem(w io.Writer, r *incident.Report, s Story) error {
 	m.heading("Impact")
 	m.pairs(p.Impact)
 	m.heading("Timeline")
-	m.f("| time | who | event | source |\n|---|---|---|---|\n")
+	m.f("| time | | who | event | source |\n|---|---|---|---|---|\n")
 	for _, e := range p.Timeline {
-		m.f("| %s | %s | %s | %s |\n", esc(e.Time), esc(e.Who), esc(e.Event), code(e.Source()))
+		m.f("| %s | %s | %s | %s | %s |\n", esc(e.Time), esc(e.Uncertain), esc(e.Who), esc(e.Event+e.Own), code(e.Source()))
 	}
 	if p.More > 0 {
 		m.f("\n%s in the report.\n", count(p.More, "more event"))
+	}
+	for _, n := range p.Clocks {
+		m.f("\n%s\n", esc(n))
 	}
 	if len(p.Phases) > 0 {
 		m.heading("Time spent")
@@ -84,14 +87,7 @@ func Postmortem(w io.Writer, r *incident.Report, s Story) error {
 }
 
 // Source is the first line that an event rests on.
-func (e eventView) Source() string {
-	for _, p := range e.Proofs {
-		if p.Quote {
-			return p.Where
-		}
-	}
-	return ""
-}
+func (e eventView) Source() string { return firstQuote(e.Proofs) }
 
 //go:embed postmortem.html.tmpl
 var postmortemTemplate string

@@ -95,7 +95,7 @@ var closed = map[string][]string{
 	"Triage.Clock": {"logs", "none"}, "Triage.State": {"running", "stalled"}, "Triage.Severity": {"critical", "none"},
 	"TriageSign.Name": {"running", "failure"}, "TriageSign.Level": {"warning", "none"},
 	"Recurrence.Kind": {"item", "host"}, "Difference.What": {"nodes-added", "argument"}, "Figure.Name": {"step-time", "loss"},
-	"Event.Kind": {"error", "save"}, "Lane.Kind": {"rank", "storage"}, "LaneSpan.Doing": {"runs", "goes-down"}, "LaneMark.Kind": {"error", "end"},
+	"Event.Kind": {"error", "save"}, "ClockShift.Of": {"programs", "storage"}, "Lane.Kind": {"rank", "storage"}, "LaneSpan.Doing": {"runs", "goes-down"}, "LaneMark.Kind": {"error", "end"},
 	"Standout.Severity": {"calm", "crash"}, "Reason.Part": {"severity", "cross-job"},
 	"Recommendation.When": {"now", "structural"}, "Verdict.Mechanism": {"gpu-oom", ""}, "Candidate.Mechanism": {"gpu-oom"}, "Suspect.Mechanism": {"x"}, "Hypothesis.Mechanism": {"x-y"},
 }

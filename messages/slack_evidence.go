@@ -83,7 +83,11 @@ func Timeline(r *incident.Report) blockkit.Message {
 	v := newView(r)
 	title, _ := RankMapCaption(r)
 	if table, ok := timelineTable(v); ok {
-		return post(title, blockkit.Blocks{table})
+		blocks := blockkit.Blocks{table}
+		if len(v.Clocks) > 0 { // one line: the first is of the programs, whose rows these are
+			blocks = append(blocks, blockkit.Context{Elements: []blockkit.Text{*blockkit.Plain(clip(v.Clocks[0].Statement, slackSentence))}})
+		}
+		return post(title, blocks)
 	}
 	return post(title, rich(para(run(title))))
 }

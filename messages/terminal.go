@@ -136,6 +136,9 @@ func (t *term) report(v *view) {
 	t.earlier(v.Earlier)
 	t.rankMap(v.Map)
 	t.timeline(v.Timeline)
+	for _, n := range v.Clocks {
+		t.wrapped("  ", "", compared(n))
+	}
 	t.groups(v.Groups)
 	t.heading("What was examined")
 	t.pairs(v.Coverage)
@@ -242,7 +245,7 @@ func (t *term) timeline(events []eventView) {
 			continue
 		}
 		when := clip(strings.TrimSpace(e.Time+" "+e.Uncertain), timeW)
-		text := e.Event
+		text := e.Event + e.Own
 		if src := firstQuote(e.Proofs); src != "" {
 			text += "  [" + src + "]"
 		}

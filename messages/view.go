@@ -20,6 +20,7 @@ type view struct {
 	Facts    []pair
 	Chain    []linkView
 	Timeline []eventView
+	Clocks   []linkView // which clocks show another time
 	Groups   []groupView
 	Coverage []pair
 	Guesses  []hypothesisView
@@ -55,6 +56,7 @@ const seenRole = "seen"
 
 type eventView struct {
 	Kind, Time, Uncertain, Who, Event string
+	Own                               string // what its own clock shows, to stand behind the event
 	Proofs                            []proof
 }
 
@@ -85,6 +87,7 @@ func newView(r *incident.Report) *view {
 	for _, e := range r.Timeline {
 		v.Timeline = append(v.Timeline, eventRow(e))
 	}
+	v.Clocks = clockNotes(r)
 	v.Groups = groupViews(r)
 	v.Guesses = guesses(r)
 	v.Advice = advice(r)
@@ -120,7 +123,7 @@ func fewOf(list []string) []string {
 }
 
 func eventRow(e incident.Event) eventView {
-	row := eventView{Kind: e.Kind, Event: capital(flat(e.Event)), Proofs: proofs(e.Evidence), Time: "no time"}
+	row := eventView{Kind: e.Kind, Event: capital(flat(e.Event)), Own: ownClock(e), Proofs: proofs(e.Evidence), Time: "no time"}
 	if e.Time != nil {
 		row.Time = flat(*e.Time)
 	}

@@ -394,12 +394,13 @@ func (c *Clock) Words() string {
 	}
 	how := "the daemons' clocks match the job's"
 	if c.Shift != 0 {
-		how = fmt.Sprintf("the daemons' clocks are %s the job's", offsetWords(-c.Shift))
+		how = fmt.Sprintf("the daemons' clocks are %s the job's", OffsetWords(-c.Shift))
 	}
 	return fmt.Sprintf("%s, within %.0f s (%s)", how, math.Ceil(c.Unc), c.Proof)
 }
 
-func offsetWords(ahead float64) string {
+// OffsetWords says by how much one clock is ahead of another: "8 h behind".
+func OffsetWords(ahead float64) string {
 	way := "ahead of"
 	if ahead < 0 {
 		ahead, way = -ahead, "behind"

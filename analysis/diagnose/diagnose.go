@@ -58,6 +58,7 @@ func judge(f *resolve.Facts, all []mechanism.Mechanism, e Earlier) *incident.Rep
 	b.chain()
 	b.course()
 	b.timeline()
+	b.clocks()
 	b.precursors()
 	r.Lanes = lanes.Of(s, r, b.when, b.whenCaused(), whatKernel)
 	b.hypotheses()

@@ -38,10 +38,7 @@ func (b *builder) inLogs(values map[string]string) {
 	if from := b.r.Action.ResumeFrom; from != nil {
 		values[knowledge.Save] = fmt.Sprintf("step %d", from.Step)
 	}
-	if when := b.s.Facts.Format(b.whenCaused()); when != nil {
-		_, clock, _ := strings.Cut(*when, "T")
-		values[knowledge.Since] = clock[:len("15:04")]
-	}
+	values[knowledge.Since] = b.since(values["node"])
 	if fl := b.first(); fl != nil {
 		values[knowledge.Line] = place(fl.At)
 	}

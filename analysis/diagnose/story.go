@@ -207,7 +207,7 @@ func (b *builder) timeline() {
 		if ev == nil {
 			ev = []incident.Evidence{}
 		}
-		e := incident.Event{Kind: kind, Time: b.s.Facts.Format(t), Uncertainty: resolve.Uncertainty(t), Node: node, Event: text, Evidence: ev}
+		e := incident.Event{Kind: kind, Time: b.s.Facts.Format(t), Uncertainty: resolve.Uncertainty(t), Clock: b.ownTime(t, node), Node: node, Event: text, Evidence: ev}
 		if rank != resolve.NoRank {
 			e.Rank = ptr(rank)
 		}

@@ -21,7 +21,7 @@ func (s *sight) recordsClock(a *Accounting, obs *worker.Observations) *offset {
 	}
 	first, last := s.printed(obs)
 	if last == 0 {
-		return &offset{0, unc} // the only clock there is
+		return &offset{unc: unc} // the only clock there is
 	}
 	refs := []float64{last}
 	for _, e := range obs.Ends {
@@ -40,7 +40,7 @@ func (s *sight) recordsClock(a *Accounting, obs *worker.Observations) *offset {
 		}
 		for _, shift := range hours {
 			if lag := first - start - shift; lag >= -5 && lag <= startLag && last <= end+shift+2*endLag {
-				return &offset{shift, unc}
+				return &offset{shift: shift, unc: unc}
 			}
 		}
 	}
@@ -53,7 +53,7 @@ func (s *sight) recordsClock(a *Accounting, obs *worker.Observations) *offset {
 			delta := end - ref
 			quarter := math.Round(delta/900) * 900
 			if math.Abs(quarter) <= 14*3600 && math.Abs(delta-quarter) <= endLag && (quarter == 0 || math.Abs(quarter) >= hour) {
-				return &offset{-quarter, unc}
+				return &offset{shift: -quarter, unc: unc}
 			}
 		}
 	}

@@ -65,6 +65,8 @@ type clockKey struct {
 type offset struct {
 	shift float64 // seconds to add to reach the reference
 	unc   float64
+	// own and ref are lines of this clock and of the reference that tell of one moment; nil where none is to be shown.
+	own, ref *worker.At
 }
 
 // civil is seconds since 1970 of the stamp's own wall clock, ignoring zones; ok is false for stamps without a date.
@@ -170,6 +172,7 @@ type anchor struct {
 	event string
 	node  string
 	t     float64
+	at    *worker.At
 }
 
 const (
@@ -183,11 +186,15 @@ const (
 // anchors the nodes share. Nodes without an anchor in common with others keep no entry.
 func calibrate(anchors []anchor) map[clockKey]offset {
 	byEvent := map[string]map[string][]float64{}
+	shown := map[string]map[string]anchor{} // the latest of each node
 	for _, a := range anchors {
 		if byEvent[a.event] == nil {
-			byEvent[a.event] = map[string][]float64{}
+			byEvent[a.event], shown[a.event] = map[string][]float64{}, map[string]anchor{}
 		}
 		byEvent[a.event][a.node] = append(byEvent[a.event][a.node], a.t)
+		if s := shown[a.event][a.node]; s.at == nil || a.t > s.t {
+			shown[a.event][a.node] = a
+		}
 	}
 	events := make([]string, 0, len(byEvent))
 	for e := range byEvent {
@@ -216,23 +223,24 @@ func calibrate(anchors []anchor) map[clockKey]offset {
 		}
 		sort.Strings(nodes)
 		med := map[string]float64{}
-		var ref []float64
+		var known []float64
 		for _, n := range nodes {
 			m := robust.Median(byEvent[e][n])
 			med[n] = m
 			if o, done := out[clockKey{n, line.Container}]; done {
-				ref = append(ref, m+o.shift)
+				known = append(known, m+o.shift)
 			}
 		}
-		if len(out) > 0 && len(ref) == 0 {
+		if len(out) > 0 && len(known) == 0 {
 			continue // not connected to what is calibrated already
 		}
 		var base float64
-		if len(ref) > 0 {
-			base = robust.Median(ref)
+		if len(known) > 0 {
+			base = robust.Median(known)
 		} else {
 			base = commonest(nodes, med)
 		}
+		ref := shown[e][leading(nodes, med, base)].at
 		for _, n := range nodes {
 			k := clockKey{n, line.Container}
 			if _, done := out[k]; done {
@@ -246,13 +254,24 @@ func calibrate(anchors []anchor) map[clockKey]offset {
 			rest := math.Abs(delta - quarter)
 			if rest > 300 {
 				// Not a zone: this node really saw it at another time, or its clock is far off. Unknown either way.
-				out[k] = offset{0, math.Abs(delta) + 1}
+				out[k] = offset{unc: math.Abs(delta) + 1}
 				continue
 			}
-			out[k] = offset{-quarter, rest + 0.5}
+			out[k] = offset{-quarter, rest + 0.5, shown[e][n].at, ref}
 		}
 	}
 	return out
+}
+
+// leading is the node whose clock shows what the reference does, "" where none is within 5 minutes.
+func leading(nodes []string, med map[string]float64, base float64) string {
+	best, apart := "", 300.0
+	for _, n := range nodes {
+		if d := math.Abs(med[n] - base); d < apart {
+			best, apart = n, d
+		}
+	}
+	return best
 }
 
 // collectorAhead is what collectors' clocks show more than those of the programs, in seconds, where the files that state both agree: in
@@ -346,47 +365,43 @@ const endGrace = 600.0
 // run in UTC, into the same file: an ending that stands right below a stamped line of the job and is a whole number of
 // quarter-hours away from it, give or take seconds, is in another zone.
 func (s *sight) slurmClocks(obs *worker.Observations) map[clockKey]offset {
-	last := map[string]float64{} // file → latest container stamp
-	latest := 0.0                // of all files
+	last := map[string]stamped{} // file → latest container stamp
+	var latest stamped           // of all files
 	for _, t := range obs.Tails {
 		for _, at := range []worker.At{t.First, t.Last} {
 			if at.Stamp.Emitter == line.Container {
-				if m := s.At(at); m.Valid && m.T > last[t.File] {
-					last[t.File] = m.T
-				}
+				last[t.File] = last[t.File].or(s.At(at), at)
 			}
 		}
 		for i := range t.Writers {
 			if w := &t.Writers[i]; w.Last.Stamp.Emitter == line.Container {
-				if m := s.At(w.At(t.File, w.Last)); m.Valid && m.T > last[t.File] {
-					last[t.File] = m.T
-				}
+				at := w.At(t.File, w.Last)
+				last[t.File] = last[t.File].or(s.At(at), at)
 			}
 		}
-	}
-	for _, t := range last {
-		latest = max(latest, t)
+		latest = latest.or(Moment{T: last[t.File].t, Valid: last[t.File].t > 0}, last[t.File].at)
 	}
 	out := map[clockKey]offset{}
-	for _, e := range obs.Ends {
+	for i := range obs.Ends {
+		e := &obs.Ends[i]
 		k := clockKey{s.ident.nodeOf(e.At), line.Slurm}
 		t, ok := s.clock.civil(e.Stamp)
-		if _, done := out[k]; !ok || done || latest == 0 {
+		if _, done := out[k]; !ok || done || latest.t == 0 {
 			continue
 		}
-		for _, ref := range []float64{last[e.File], latest} {
-			delta := t - ref
+		for _, ref := range []stamped{last[e.File], latest} {
+			delta := t - ref.t
 			quarter := math.Round(delta/900) * 900
 			if quarter != 0 && math.Abs(quarter) < hour {
 				continue // no zone is so near to another: it is a silence
 			}
-			if later := latest - (t - quarter); later > endGrace && math.Abs(later-math.Round(later/900)*900) > 2*endLag {
+			if later := latest.t - (t - quarter); later > endGrace && math.Abs(later-math.Round(later/900)*900) > 2*endLag {
 				// The job would have ended long before its last line, and not by as much as zones are apart: the file at hand had
 				// said nothing more for that time.
 				continue
 			}
-			if ref != 0 && math.Abs(quarter) <= 14*3600 && math.Abs(delta-quarter) <= endLag {
-				out[k] = offset{-quarter, endLag}
+			if ref.t != 0 && math.Abs(quarter) <= 14*3600 && math.Abs(delta-quarter) <= endLag {
+				out[k] = offset{-quarter, endLag, &e.At, &ref.at}
 				break
 			}
 		}
@@ -394,31 +409,45 @@ func (s *sight) slurmClocks(obs *worker.Observations) map[clockKey]offset {
 	return out
 }
 
+// stamped is a line with a time of its own.
+type stamped struct {
+	t  float64
+	at worker.At
+}
+
+// or is the later of two lines.
+func (x stamped) or(m Moment, at worker.At) stamped {
+	if m.Valid && m.T > x.t {
+		return stamped{m.T, at}
+	}
+	return x
+}
+
 // anchors are the instants that nodes share. Only states of the machine are used, never plain log lines.
 func (s *sight) anchors(groups []*Group, obs *worker.Observations) []anchor {
 	var out []anchor
-	add := func(event string, at worker.At, shift float64) {
-		t, ok := s.clock.civil(stampOf(at))
+	add := func(event string, at *worker.At, shift float64) {
+		t, ok := s.clock.civil(stampOf(*at))
 		if !ok || at.Stamp.Emitter != line.Container {
 			return
 		}
-		out = append(out, anchor{event, s.clockNode(at), t - shift})
+		out = append(out, anchor{event, s.clockNode(*at), t - shift, at})
 	}
 	for i := range obs.Dumps {
 		if !obs.Dumps[i].Local {
-			add("dump", obs.Dumps[i].At, 0)
+			add("dump", &obs.Dumps[i].At, 0)
 		}
 	}
 	for i := range obs.Signals {
 		if obs.Signals[i].Kind == worker.SignalObserved {
-			add("dump", obs.Signals[i].At, 0)
+			add("dump", &obs.Signals[i].At, 0)
 		}
 	}
 	for _, gr := range groups {
 		for _, p := range gr.Pending {
 			if p.Work.RanForMS > 0 {
-				add("start "+gr.Key+" "+strconv.FormatInt(p.Work.Seq, 10), p.At, float64(p.Work.RanForMS)/1000)
-				add("report", p.At, 0)
+				add("start "+gr.Key+" "+strconv.FormatInt(p.Work.Seq, 10), &p.At, float64(p.Work.RanForMS)/1000)
+				add("report", &p.At, 0)
 			}
 		}
 	}

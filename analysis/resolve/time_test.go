@@ -50,7 +50,7 @@ func TestTheYearIsProvenByStampsThatStateIt(t *testing.T) {
 // Of two machines in two zones, a third that shares no instant with them may be in either.
 func TestAClockWithoutAnAnchorIsInAnyZoneWhereZonesDiffer(t *testing.T) {
 	at := func(off float64) Moment {
-		c := &clock{year: 2025, offsets: calibrate([]anchor{{"dump", "a", 1000}, {"dump", "b", 1000}, {"dump", "c", 1000 + off}})}
+		c := &clock{year: 2025, offsets: calibrate([]anchor{{"dump", "a", 1000, nil}, {"dump", "b", 1000, nil}, {"dump", "c", 1000 + off, nil}})}
 		c.zones = mixed(c.offsets)
 		return c.at("d", md(7, 9, 1, 0))
 	}
@@ -86,7 +86,7 @@ func TestZonesAreWholeQuarterHoursAndSkewIsUncertainty(t *testing.T) {
 		{"no zone and no skew: an unknown clock", 400, 0, 401},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := calibrate([]anchor{{"dump", "a", 1000}, {"dump", "c", 1000}, {"dump", "b", 1000 + c.off}})
+			got := calibrate([]anchor{{"dump", "a", 1000, nil}, {"dump", "c", 1000, nil}, {"dump", "b", 1000 + c.off, nil}})
 			o := got[clockKey{"b", line.Container}]
 			if o.shift != c.shift || math.Abs(o.unc-c.unc) > 1e-9 {
 				t.Errorf("shift %v ± %v, expected %v ± %v", o.shift, o.unc, c.shift, c.unc)
@@ -127,7 +127,7 @@ func TestTheReferenceIsTheClockOfMost(t *testing.T) {
 }
 
 func TestClocksWithoutACommonInstantStayAsTheyAre(t *testing.T) {
-	got := calibrate([]anchor{{"one", "a", 0}, {"one", "b", 3600}, {"two", "c", 0}, {"two", "d", 900}, {"three", "e", 7}})
+	got := calibrate([]anchor{{"one", "a", 0, nil}, {"one", "b", 3600, nil}, {"two", "c", 0, nil}, {"two", "d", 900, nil}, {"three", "e", 7, nil}})
 	for _, n := range []string{"c", "d", "e"} {
 		if _, known := got[clockKey{n, line.Container}]; known {
 			t.Errorf("%s shares no instant with the others, and is calibrated", n)
@@ -144,7 +144,7 @@ func TestCalibratedClocksAgree(t *testing.T) {
 	agree := func(zones [5]int8, skew [5]int8) bool {
 		var as []anchor
 		for i := range zones {
-			as = append(as, anchor{"dump", string(rune('a' + i)), 1e6 + 900*float64(zones[i]%52) + float64(skew[i])/50})
+			as = append(as, anchor{"dump", string(rune('a' + i)), 1e6 + 900*float64(zones[i]%52) + float64(skew[i])/50, nil})
 		}
 		o := calibrate(as)
 		var m []Moment
@@ -283,7 +283,7 @@ func TestRuns(t *testing.T) {
 }
 
 func TestAClockIsTiedByAnAnchorOnly(t *testing.T) {
-	f := &sight{clock: &clock{offsets: calibrate([]anchor{{"dump", "a", 1000}, {"dump", "b", 1002}})}}
+	f := &sight{clock: &clock{offsets: calibrate([]anchor{{"dump", "a", 1000, nil}, {"dump", "b", 1002, nil}})}}
 	if !f.Tied("a") || !f.Tied("b") || f.Tied("c") {
 		t.Errorf("%v", f.clock.offsets)
 	}

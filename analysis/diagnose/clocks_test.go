@@ -1,0 +1,72 @@
+package diagnose
+
+import (
+	"bytes"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"faultline/incident"
+	"faultline/simulate"
+)
+
+var clockOfDay = regexp.MustCompile(`E\d+ (\d\d:\d\d:\d\d)`)
+
+// Two lines show each shift of a programs' clock: they are of one moment, and as far apart as is said.
+func TestAReportSaysWhichClocksAreShifted(t *testing.T) {
+	spec := simulate.Spec{Mechanism: "rank-stalled", Seed: 5, Torch: "2.8", Layout: simulate.Layout{Kind: "ddp", DP: 128}, NodeCount: 16, PerNode: 8, FileMode: "node", ZoneMix: true}
+	inc, err := simulate.Generate(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Run(read(t, inc.Files, nil, 0))
+	i := slices.IndexFunc(r.Clocks, func(c incident.ClockShift) bool { return c.Of == incident.ClockPrograms })
+	if i < 0 || len(r.Clocks[i].Evidence) != 2 {
+		t.Fatalf("clocks: %+v", r.Clocks)
+	}
+	c := r.Clocks[i]
+	var at []time.Time
+	for _, e := range c.Evidence {
+		f := inc.Files[slices.IndexFunc(inc.Files, func(f simulate.File) bool { return f.Name == e.File })]
+		text, _, _ := bytes.Cut(f.Data[e.Offset:], []byte("\n"))
+		m := clockOfDay.FindSubmatch(text)
+		if m == nil {
+			t.Fatalf("no time in %s", text)
+		}
+		when, err := time.Parse(time.TimeOnly, string(m[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at = append(at, when)
+	}
+	if apart := at[1].Sub(at[0]).Seconds(); math.Abs(apart-c.Shift) > 2*c.Uncertainty+2 {
+		t.Errorf("lines %.0f s apart prove a shift of %.0f s", apart, c.Shift)
+	}
+	own := 0
+	for _, e := range r.Timeline {
+		if shifted := slices.Contains(c.Nodes, e.Node); shifted != (e.Clock != nil) {
+			t.Errorf("%s on %s: its own clock is %v", e.Event, e.Node, e.Clock)
+		} else if shifted {
+			own++
+		}
+	}
+	if own == 0 {
+		t.Error("no event is on a node whose clock is shifted")
+	}
+	if len(r.Recommendations) == 0 || !strings.Contains(r.Recommendations[0].Text, "clock") {
+		t.Errorf("what is to be looked up on a node says no time of its own: %+v", r.Recommendations)
+	}
+
+	spec.ZoneMix = false
+	if inc, err = simulate.Generate(spec); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range Run(read(t, inc.Files, nil, 0)).Clocks {
+		if c.Of == incident.ClockPrograms {
+			t.Errorf("clocks of one zone: %+v", c)
+		}
+	}
+}
