@@ -266,6 +266,7 @@ type Root struct {
 	Ranks     []int    `json:"ranks"`
 	Nodes     []string `json:"nodes"`
 	Component *string  `json:"component"`
+	Disk      string   `json:"disk,omitempty"` // mountpath of the component, where the daemon's log names one
 	// Item is the file, shard, sample or object that the failure names.
 	Item *string `json:"item"`
 	// Frontier holds the ranks among which the root must be where no rank is proven; never an accusation.
@@ -401,8 +402,16 @@ type RankState struct {
 type Link struct {
 	Statement string     `json:"statement"`
 	Role      string     `json:"role"`
+	Kind      string     `json:"kind,omitempty"` // what it tells of, where that matters beside its role
 	Evidence  []Evidence `json:"evidence"`
 }
+
+// What a link, or the finding that it is made of, tells of.
+const (
+	LinkWait    = "wait"    // ranks waited in a collective
+	LinkHeld    = "held"    // what the rank that held them was doing
+	LinkPurpose = "purpose" // what a collective is for, or how far its members are apart: it explains a wait and answers no why
+)
 
 // Event is a fact with a time. Time is RFC 3339, without zone while the zone is unproven and without the year while
 // the year is unproven ("07-09T17:05:38"); null where no line states one.
@@ -493,6 +502,7 @@ type Hypothesis struct {
 // Finding is one statement for or against a hypothesis.
 type Finding struct {
 	Statement string     `json:"statement"`
+	Kind      string     `json:"kind,omitempty"` // as of a link
 	Evidence  []Evidence `json:"evidence"`
 }
 

@@ -49,10 +49,10 @@ var (
 func Resubmit() Advice { return adviceResubmit }
 
 // Placeholders are the names that {name} in Advice may hold: root is the nodes at fault, nodes those to look at, all of the job where none
-// is at fault; target is the storage daemon at fault. Last, frame, line and save are of the logs: what the rank wrote last before a wait, the
+// is at fault; target is the storage daemon at fault, mountpath and disk those of it that its log names. Last, frame, line and save are of the logs: what the rank wrote last before a wait, the
 // innermost call of its own code, where the verdict's line stands, the checkpoint to resume from, and when the trouble began. They stand in
 // sentences alone.
-var Placeholders = []string{"job", "node", "nodes", "root", "rank", "pid", "target", Last, Frame, Line, Save, Since}
+var Placeholders = []string{"job", "node", "nodes", "root", "rank", "pid", "target", "mountpath", "disk", Last, Frame, Line, Save, Since}
 
 // The placeholders of what is in the logs.
 const (
@@ -87,7 +87,7 @@ var safePath = regexp.MustCompile(`^/?[A-Za-z0-9_.][A-Za-z0-9_.\-]*(/[A-Za-z0-9_
 
 // pastableAs says that the value of a placeholder can stand in a command as it is.
 func pastableAs(name, value string) bool {
-	return Pastable(value) || (name == "path" || name == "item") && len(value) <= 4096 && safePath.MatchString(value)
+	return Pastable(value) || (name == "path" || name == "item" || name == "mountpath") && len(value) <= 4096 && safePath.MatchString(value)
 }
 
 var (
@@ -110,7 +110,7 @@ func StaysSo(reason string) bool {
 
 // unnamed is what a sentence says where the value is not known. What is no placeholder is a capture that entries' advice may hold.
 var unnamed = map[string]string{Save: "the last completed checkpoint", Frame: "the innermost frame of your own code", Line: "this line", Since: "the time of the failure",
-	"job": "the job", "node": "the node", "nodes": "the nodes", "root": "the node", "rank": "the affected rank", "pid": "the process", "target": "the target",
+	"job": "the job", "node": "the node", "nodes": "the nodes", "root": "the node", "rank": "the affected rank", "pid": "the process", "target": "the target", "mountpath": "the failed mountpath",
 	"host": "the host", "hosts": "those hosts", "peer": "the peer", "server": "the server", "port": "the port", "hca": "the card", "pci": "the GPU", "device": "the device",
 	"path": "the path", "item": "the item", "library": "the library", "module": "the package", "process": "the process", "container": "the container",
 	"interface": "the interface", "parameter": "the parameter"}

@@ -175,7 +175,7 @@ var storageMechanisms = []Mechanism{
 		Meaning: "A disk on an AIStore target reported errors or was taken out of service. " +
 			"Objects on it are unavailable unless they have copies.",
 		Now: []Advice{
-			{"Check which mountpath is disabled, and the state of its disk.", "ais storage mountpath; smartctl -a /dev/DISK"},
+			{"Check the disk of {mountpath} on {target}.", "ais storage mountpath show {target}; smartctl -a /dev/{disk}   # on its host"},
 			{"Replace the disk if its state confirms it. Objects with no copy, erasure coding or remote store must be loaded again: list them first.", ""},
 		},
 		Structural: []Advice{{"Keep two copies or erasure coding for data that cannot be fetched again.", ""}},

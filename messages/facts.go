@@ -59,6 +59,9 @@ func headline(r *incident.Report) (text, tone string) {
 func broken(root incident.Root) string {
 	if root.Component != nil {
 		if name, ok := strings.CutPrefix(flat(*root.Component), "ais:"); ok {
+			if root.Disk != "" {
+				return flat(root.Disk) + " on " + name
+			}
 			return name
 		}
 	}

@@ -89,7 +89,7 @@ var closed = map[string][]string{
 	"Verdict.Status": {"confirmed", "probable", "inconclusive", "no-failure"}, "Verdict.Origin": {"gpu", "unknown"}, "Candidate.Origin": {"gpu", "none"},
 	"Verdict.Phase": {"init", "unknown"}, "Verdict.Ending": {"seen", "stalled"}, "Verdict.Scope": {"rank", "unknown"}, "Need.Obtainable": {"now", "perishing", "next-time"},
 	"Severity.Level": {"critical", "note"}, "Severity.Per": {"hour", "run"}, "Action.Resubmit": {"yes", "after-fix"}, "Action.Owner": {"data", "nobody"}, "Group.MembershipBasis": {"recorder", "unknown"}, "SyncPoint.Basis": {"stack", "consistent"},
-	"GroupMember.Role": {"straggler", "missing"}, "RankState.Role": {"ok", "waiter"}, "Link.Role": {"trigger", "end"},
+	"GroupMember.Role": {"straggler", "missing"}, "RankState.Role": {"ok", "waiter"}, "Link.Role": {"trigger", "end"}, "Link.Kind": {"wait"}, "Finding.Kind": {"held"},
 	"Storage.Status": {"partial", "examined"}, "StorageSign.Kind": {"trouble", "use"}, "Storage.Judgement": {"open", "cleared"}, "Hypothesis.Status": {"accepted", "rejected"},
 	"Storage.Clocks": {"proven", "likely", "unproven"}, "StorageEpisode.Side": {"target", "network"}, "StorageEpisode.Standing": {"cause", "coincident"},
 	"Triage.Clock": {"logs", "none"}, "Triage.State": {"running", "stalled"}, "Triage.Severity": {"critical", "none"},

@@ -25,6 +25,7 @@ var rankOf = map[string]int{Cause: 0, Undecided: 1, Coincident: 2}
 type Episode struct {
 	Mechanism knowledge.Slug
 	ID        string // of the daemon in trouble; "" the cluster
+	Disk      Disk   // of the daemon, where its records name one
 	Role      string
 	Side      string // target, proxy, client, network, backend
 	From, To  resolve.Moment
@@ -60,7 +61,7 @@ const (
 
 // test puts a trouble to the tests of a cause.
 func (x *inquiry) test(t *trouble) *Episode {
-	e := &Episode{Mechanism: t.mech, ID: t.about, Direct: t.own, from: t.from, t: t}
+	e := &Episode{Mechanism: t.mech, ID: t.about, Disk: t.disk(), Direct: t.own, from: t.from, t: t}
 	e.Role = x.role(t.about)
 	e.Side = sideOf(t, e.Role)
 	e.From, e.To = x.job(t.from), x.job(t.to)

@@ -205,7 +205,7 @@ func (x *inquiry) statement(t *trouble) string {
 	case t.mech.Is(knowledge.LoadAlone) && !x.idle(t):
 		return x.pressure(t, n)
 	}
-	text := worded(t.mech.Trouble().Told, id, "{records}", plural(n, "record", "records"), "{time}", span(t.to-t.from), "{mountpath}", t.mountpath())
+	text := worded(t.mech.Trouble().Told, id, "{records}", plural(n, "record", "records"), "{time}", span(t.to-t.from), "{mountpath}", t.disk().named())
 	switch {
 	case !t.mech.Is(knowledge.ToldByPeers):
 	case x.find(id) < 0:
@@ -216,31 +216,45 @@ func (x *inquiry) statement(t *trouble) string {
 	return text
 }
 
-// mountpath is the one that the records name, as AIStore prints it: "mp[/ais/nvme0n1, nvme0n1, nvme]" (fs/fs.go).
-func (t *trouble) mountpath() string {
-	const (
-		unnamed     = "a disk or mountpath"
-		longestPath = 100
-	)
-	named := ""
+// Disk is where a daemon keeps objects: a mountpath, and the device behind it, "" where there is none or more than one.
+type Disk struct{ Mountpath, Device string }
+
+// disk is the one that the records name, as AIStore prints it: "mp[/ais/nvme0n1, nvme0n1, nvme]", "mp[/ais/a, fs=/dev/md0]" or, of several
+// devices, "mp[/ais/a, [sdb sdc], hdd]" (fs/fs.go).
+func (t *trouble) disk() Disk {
+	const longestPath = 100
+	var named Disk
 	for _, p := range t.points {
 		if p.event == nil {
 			continue
 		}
 		_, rest, _ := strings.Cut(p.event.Text, "mp[")
-		path, _, whole := strings.Cut(rest, ",")
+		path, rest, whole := strings.Cut(rest, ",")
 		if aPath := strings.HasPrefix(path, "/") && len(path) <= longestPath; !whole || !aPath {
 			continue
 		}
-		if named != "" && named != path {
-			return unnamed
+		d := Disk{Mountpath: path}
+		if end := strings.IndexAny(rest, ",]"); end > 0 && !strings.ContainsAny(rest[:end], "[=\"") {
+			d.Device = strings.TrimSpace(rest[:end])
 		}
-		named = path
+		switch {
+		case named.Mountpath == "":
+			named = d
+		case named.Mountpath != path:
+			return Disk{}
+		case named.Device != d.Device:
+			named.Device = ""
+		}
 	}
-	if named == "" {
-		return unnamed
+	return named
+}
+
+// named is how a sentence calls it.
+func (d Disk) named() string {
+	if d.Mountpath == "" {
+		return "a disk or mountpath"
 	}
-	return "mountpath " + named
+	return "mountpath " + d.Mountpath
 }
 
 // damaged says that objects of a disk had the wrong size or checksum, and that nothing else was wrong with it.

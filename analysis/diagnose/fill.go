@@ -34,6 +34,12 @@ func (b *builder) values(p *mechanism.Proposal) map[string]string {
 	if id, ok := strings.CutPrefix(b.component(p), knowledge.DaemonPrefix); ok {
 		out["target"] = id
 	}
+	if p == nil && len(b.d.winners) > 0 {
+		p = b.d.winners[0]
+	}
+	if p != nil {
+		out["mountpath"], out["disk"] = p.Disk.Mountpath, p.Disk.Device
+	}
 	if id := b.s.Facts.Job.ID; id != "" {
 		out["job"] = id
 	}

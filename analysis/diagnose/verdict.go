@@ -264,7 +264,7 @@ func (b *builder) place(top *mechanism.Proposal) {
 	}
 	b.scoped(top)
 	if top.Component != "" {
-		root.Component = ptr(top.Component)
+		root.Component, root.Disk = ptr(top.Component), top.Disk.Mountpath
 	}
 	root.Item = optional(item(top))
 	root.File, root.Of = b.oneFile(top)

@@ -103,7 +103,7 @@ func daemonsCause(s *Scene) *Proposal {
 	e := causes[0]
 	p := &Proposal{Mechanism: e.Mechanism, Class: Environment, At: e.From, Base: 0.93, Scope: "unknown"}
 	if blamed := s.Storage.Blamed(); len(blamed) > 0 && blamed[0] == e.ID {
-		p.Component = knowledge.DaemonPrefix + e.ID
+		p.Component, p.Disk = knowledge.DaemonPrefix+e.ID, e.Disk
 	}
 	var before *Proposal
 	if len(s.First) > 0 {
@@ -123,7 +123,7 @@ func daemonsCause(s *Scene) *Proposal {
 			p.Rivals = append(p.Rivals, o.Mechanism)
 		}
 		if o.ID != e.ID {
-			p.Component = ""
+			p.Component, p.Disk = "", correlate.Disk{}
 		}
 	}
 	p.Summary = e.Statement

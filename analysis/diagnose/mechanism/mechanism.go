@@ -67,7 +67,8 @@ type Proposal struct {
 	Frontier  []int
 	Named     string // whom lines name, where that proves nobody's fault
 	Component string
-	Scope     string // rank, node, group, all, unknown
+	Disk      correlate.Disk // of the daemon that is the component
+	Scope     string         // rank, node, group, all, unknown
 	// Failures are the lines it rests on (Local, Ending), Groups the groups (Collective).
 	Failures []*resolve.Failure
 	// First are those of Failures that no other is proven to precede; empty where it was not asked.
