@@ -11,6 +11,7 @@ import (
 
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
+	"faultline/incident"
 )
 
 // stalledAt is a job of four ranks of which rank 2 never came, with what it wrote before; header begins the watchdogs' lines.
@@ -56,12 +57,42 @@ func TestWhatTheStalledRankWroteLastIsShown(t *testing.T) {
 		}
 		row := ""
 		for _, e := range r.Timeline {
-			if strings.HasPrefix(e.Event, "rank 2's last line") {
+			if e.Event == "rank 2's last line before the wait" {
 				row = e.Evidence[0].Text
 			}
 		}
 		if name == "before the wait began" && !strings.Contains(row, "license server") {
 			t.Errorf("%s: the timeline has %q of it", name, row)
+		}
+	}
+}
+
+// What a rank prints while the others wait for it tells what held it; what it printed long before, or another rank prints, does not.
+func TestWhatTheStalledRankWroteDuringTheWaitIsInTheChain(t *testing.T) {
+	stamped := func(int) string { return "[E513 13:25:57.714781662 ProcessGroupNCCL.cpp:616] " }
+	retry := func(rank int, clock string) string {
+		return fmt.Sprintf("[rank%d]: 2026-05-13 %s,024 - root - WARNING - Retrying aistore.sdk.request_client.RequestClient._request_with_retry in 5.28 seconds as it raised AISError: STATUS:500, MESSAGE:read /ais/a/x.tar: input/output error, REQ_URL:http://10.0.0.1:51081/v1/objects/b/x.tar?provider=ais.\n", rank, clock)
+	}
+	observed := "[rank2]:" + stamped(2) + "[PG ID 0 PG GUID 0(default_pg) Rank 2] Observed flight recorder dump signal from another rank via TCPStore.\n"
+	for name, c := range map[string]struct {
+		before, want string
+		line         int64
+	}{
+		"a retry":                   {retry(2, "13:15:59") + retry(2, "13:17:20"), "rank 2 was retrying a request: the last of 2 logged retries, at 13:17:20", 6},
+		"any line":                  {"[rank2]: 2026-05-13 13:16:40,100 unpacking shard 7\n" + observed, "the last line from rank 2 is “unpacking shard 7”, at 13:16:40; then its log holds nothing more for 9 min", 5},
+		"a line of long before":     {"[rank2]: 2026-05-13 13:10:00,100 unpacking shard 7\n", "", 0},
+		"a line of another's":       {"[rank1]: 2026-05-13 13:16:40,100 unpacking shard 7\n", "", 0},
+		"a line that has no moment": {"[rank2]: unpacking shard 7\n", "", 0},
+	} {
+		r := diagnosed(t, Input{Sources: written(t, map[string]string{"train.log": stalledAt(stamped, c.before)}, "")})
+		said, line := "", int64(0)
+		for _, l := range r.Chain {
+			if l.Kind == incident.LinkHeld {
+				said, line = l.Statement, l.Evidence[0].Line
+			}
+		}
+		if line != c.line || c.want == "" != (said == "") || !strings.Contains(said, c.want) {
+			t.Errorf("%s: line %d, %q (verdict %s of %v)", name, line, said, r.Verdict.Mechanism, r.Verdict.Root.Ranks)
 		}
 	}
 }

@@ -154,21 +154,26 @@ func TestAPostmortemGivesLossesInMoney(t *testing.T) {
 
 // A cause that is itself the wait, or what ended the job, is why the job ended: no consequence stands in front of it.
 func TestTheWhysBeginWithWhatEndedTheJob(t *testing.T) {
-	wait := []incident.Evidence{quoteOf("a.err", 7, "Watchdog caught")}
-	other := []incident.Evidence{quoteOf("a.err", 9, "torn down")}
-	event := incident.Event{Kind: incident.EventTimeout, Event: "first watchdog timeout", Evidence: wait}
+	ev := []incident.Evidence{quoteOf("a.err", 9, "torn down")}
+	link := func(role, kind, text string) incident.Link {
+		return incident.Link{Statement: text, Role: role, Kind: kind, Evidence: ev}
+	}
+	cause, met := link(incident.Cause, "", "cause"), link(incident.Consequence, "", "met")
+	waited, held, torn := link(incident.Consequence, incident.LinkWait, "waited"), link(incident.Consequence, incident.LinkHeld, "held"), link(incident.Consequence, "", "torn")
 	for name, c := range map[string]struct {
 		chain []incident.Link
 		want  []string
 	}{
-		"a rank stayed away": {[]incident.Link{{Statement: "cause", Role: incident.Cause, Evidence: other}, {Statement: "met", Role: incident.Consequence, Evidence: other}, {Statement: "waited", Role: incident.Consequence, Evidence: wait}}, []string{"waited", "met", "cause"}},
-		"by its words":       {[]incident.Link{{Statement: "cause", Role: incident.Cause, Evidence: other}, {Statement: "met", Role: incident.Consequence, Evidence: other}, {Statement: "3 ranks waited in ALLREDUCE", Role: incident.Consequence, Evidence: other}}, []string{"3 ranks waited in ALLREDUCE", "met", "cause"}},
-		"all waited":         {[]incident.Link{{Statement: "cause", Role: incident.Cause, Evidence: wait}, {Statement: "sync", Role: incident.Consequence, Evidence: wait}}, []string{"cause"}},
-		"ended from outside": {[]incident.Link{{Statement: "time limit", Role: incident.End, Evidence: other}, {Statement: "torn", Role: incident.Consequence, Evidence: other}}, []string{"time limit"}},
-		"a crash":            {[]incident.Link{{Statement: "cause", Role: incident.Cause, Evidence: other}, {Statement: "torn", Role: incident.Consequence, Evidence: other}}, []string{"torn", "cause"}},
+		"a rank stayed away":     {[]incident.Link{cause, met, waited}, []string{"waited", "met", "cause"}},
+		"and what it was doing":  {[]incident.Link{cause, met, held, waited}, []string{"waited", "held", "met", "cause"}},
+		"what it did comes once": {[]incident.Link{cause, held, waited}, []string{"waited", "held", "cause"}},
+		"all waited":             {[]incident.Link{link(incident.Cause, incident.LinkWait, "cause"), link(incident.Consequence, incident.LinkPurpose, "sync")}, []string{"cause"}},
+		"what a wait is for":     {[]incident.Link{cause, link(incident.Consequence, incident.LinkPurpose, "sync"), waited}, []string{"waited", "cause"}},
+		"ended from outside":     {[]incident.Link{link(incident.End, "", "time limit"), torn}, []string{"time limit"}},
+		"a crash":                {[]incident.Link{cause, torn}, []string{"torn", "cause"}},
 	} {
 		var got []string
-		for _, l := range backwards(&incident.Report{Chain: c.chain, Timeline: []incident.Event{event}}) {
+		for _, l := range backwards(&incident.Report{Chain: c.chain}) {
 			got = append(got, l.Statement)
 		}
 		if !slices.Equal(got, c.want) {

@@ -71,7 +71,10 @@ func (p *postmortem) ask(question, answer, proof string) {
 // there, if the chain tells of that, then the cause. A cause that is itself the wait, or the end, needs nothing in front.
 func backwards(r *incident.Report) []incident.Link {
 	of := func(role string) int {
-		return slices.IndexFunc(r.Chain, func(l incident.Link) bool { return l.Role == role && !explainsWait(r, l) })
+		return slices.IndexFunc(r.Chain, func(l incident.Link) bool { return l.Role == role && l.Kind != incident.LinkPurpose })
+	}
+	kind := func(kind string) int {
+		return slices.IndexFunc(r.Chain, func(l incident.Link) bool { return l.Role == incident.Consequence && l.Kind == kind })
 	}
 	var out []incident.Link
 	add := func(i int) {
@@ -83,16 +86,14 @@ func backwards(r *incident.Report) []incident.Link {
 	switch {
 	case len(r.Chain) > 0 && r.Chain[0].Role == incident.End:
 		add(0)
-	case cause < 0 || !waitedIn(r, r.Chain[cause]):
-		first := of(incident.Consequence)
-		end := slices.IndexFunc(r.Chain, func(l incident.Link) bool {
-			return l.Role == incident.Consequence && waitedIn(r, l) && !explainsWait(r, l)
-		})
+	case cause < 0 || r.Chain[cause].Kind != incident.LinkWait:
+		first, end := of(incident.Consequence), kind(incident.LinkWait)
 		if end < 0 {
 			end = first
 		}
 		add(end)
-		if first < end {
+		add(kind(incident.LinkHeld))
+		if first < end && r.Chain[first].Kind != incident.LinkHeld {
 			add(first)
 		}
 	}
@@ -104,27 +105,12 @@ func backwards(r *incident.Report) []incident.Link {
 	return out
 }
 
-// explainsWait says that a link tells what a collective is for: that explains a wait, and answers no why.
-func explainsWait(r *incident.Report, l incident.Link) bool {
-	return slices.ContainsFunc(r.Groups, func(g incident.Group) bool {
-		return g.Stuck != nil && g.Stuck.Sync != nil && g.Stuck.Sync.Statement == l.Statement
-	})
-}
-
 // saidOf is what a link says, without of whom.
 func saidOf(l incident.Link) string {
 	if _, said, ok := strings.Cut(l.Statement, ": "); ok {
 		return said
 	}
 	return l.Statement
-}
-
-// waitedIn says that a link tells of ranks that waited in a collective: it says so, or rests on a line of the timeline's waits.
-func waitedIn(r *incident.Report, l incident.Link) bool {
-	return strings.Contains(l.Statement, " waited in ") || slices.ContainsFunc(r.Timeline, func(e incident.Event) bool {
-		waits := e.Kind == incident.EventWait || e.Kind == incident.EventTimeout
-		return waits && cites(l.Evidence, e.Evidence)
-	})
 }
 
 // answered puts people's answers under their questions, marked as theirs; an answer whose question is not asked any more stays, behind them.

@@ -78,7 +78,9 @@ func Postmortem(w io.Writer, r *incident.Report, s Story) error {
 	}
 	if len(p.Evidence) > 0 {
 		m.heading("Evidence")
-		m.proofs("", p.Evidence)
+		for i := range p.Evidence {
+			m.proofs("", p.Evidence[i:i+1])
+		}
 	}
 	if err := m.w.Flush(); err != nil {
 		return fmt.Errorf("write the post-mortem as Markdown: %w", err)

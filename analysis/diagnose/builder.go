@@ -31,6 +31,7 @@ type builder struct {
 	// rows counts the rows of groups that carry evidence.
 	rows  int
 	words *lastWords
+	said  *saidLast // nil where nothing tells what the rank at the root was doing
 	// when are the moments of the timeline's rows, not valid where no line states one.
 	when []resolve.Moment
 	// outsiders are the hosts at the root that are none of the job's nodes.

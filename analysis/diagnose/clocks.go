@@ -72,6 +72,11 @@ func hourOf(when *string) string {
 	if when == nil {
 		return ""
 	}
+	return clockOf(when)[:len("15:04")]
+}
+
+// clockOf is the time of day of a moment as the report writes it.
+func clockOf(when *string) string {
 	_, clock, _ := strings.Cut(*when, "T")
-	return clock[:len("15:04")]
+	return clock
 }

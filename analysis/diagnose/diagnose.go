@@ -55,6 +55,7 @@ func judge(f *resolve.Facts, all []mechanism.Mechanism, e Earlier) *incident.Rep
 	b.groups()
 	b.ranks()
 	b.syncs()
+	b.said = b.saidLast()
 	b.chain()
 	b.course()
 	b.timeline()

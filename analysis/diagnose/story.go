@@ -24,19 +24,20 @@ func (b *builder) chain() {
 	} else if o := mechanism.Odd(b.s); o != nil {
 		b.links(incident.Consequence, o.Findings)
 	}
+	b.held()
 }
 
 // link adds a link to the chain.
 func (b *builder) link(role, text string, ev ...incident.Evidence) {
-	if ev == nil {
-		ev = []incident.Evidence{}
-	}
-	b.r.Chain = append(b.r.Chain, incident.Link{Statement: text, Role: role, Evidence: ev})
+	b.links(role, []incident.Finding{{Statement: text, Evidence: ev}})
 }
 
 func (b *builder) links(role string, fs []incident.Finding) {
 	for _, x := range fs {
-		b.link(role, x.Statement, x.Evidence...)
+		if x.Evidence == nil {
+			x.Evidence = []incident.Evidence{}
+		}
+		b.r.Chain = append(b.r.Chain, incident.Link{Statement: x.Statement, Role: role, Kind: x.Kind, Evidence: x.Evidence})
 	}
 }
 
@@ -50,7 +51,7 @@ func (b *builder) causeLinks(p *mechanism.Proposal) {
 		case p.Echo, j > 0 && p.Class == mechanism.Local: // an echo is of a cause that nothing shows
 			role = incident.Consequence
 		}
-		b.link(role, x.Statement, x.Evidence...)
+		b.links(role, []incident.Finding{x})
 		if j == 0 {
 			b.links(incident.Cause, p.Because)
 		}
@@ -67,7 +68,7 @@ func (b *builder) consequenceLinks(top *mechanism.Proposal) {
 				ev = append(ev, mechanism.PendingEvidence(gr.Pending[0])...)
 			}
 		}
-		b.link(incident.Consequence, fmt.Sprintf("%s in collectives until the watchdog gave up", plural(n, "rank waited", "ranks waited")), ev...)
+		b.links(incident.Consequence, []incident.Finding{{Statement: plural(n, "rank waited", "ranks waited") + " in collectives until the watchdog gave up", Kind: incident.LinkWait, Evidence: ev}})
 	}
 	if n, ev := b.symptoms(top); n > 0 && top.Class != mechanism.Symptom {
 		b.link(incident.Consequence, fmt.Sprintf("processes were torn down or lost their peers (reported by %s)", plural(n, "process", "processes")), ev...)
@@ -223,6 +224,7 @@ func (b *builder) timeline() {
 		}
 	})
 	b.lastWordsRow(add)
+	b.heldRow(add)
 	b.exitRows(add)
 	b.endRows(add)
 	causes := b.causeRow(&rows)

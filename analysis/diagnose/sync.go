@@ -38,10 +38,10 @@ func (b *builder) syncs() {
 		}
 		if at != nil && !slices.Contains(told, at.Statement) {
 			told = append(told, at.Statement) // releases that name no group may show one hang as two
-			top.Led = append(top.Led, incident.Finding{Statement: at.Statement, Evidence: at.Evidence})
+			top.Led = append(top.Led, incident.Finding{Statement: at.Statement, Kind: incident.LinkPurpose, Evidence: at.Evidence})
 		}
 		if gap != nil {
-			top.Led = append(top.Led, incident.Finding{Statement: gap.Statement, Evidence: gap.Evidence})
+			top.Led = append(top.Led, incident.Finding{Statement: gap.Statement, Kind: incident.LinkPurpose, Evidence: gap.Evidence})
 		}
 		if whole, known := syncpoint.Whole(gap); whole && known && b.s.Graph.IsAhead {
 			f := incident.Finding{Statement: "ranks that are whole steps apart made the same calls in each step", Evidence: gap.Evidence}

@@ -297,3 +297,9 @@ func plural(n int, one, many string) string {
 	}
 	return strconv.Itoa(n) + " " + many
 }
+
+// ofWait says of a finding that it tells who waited.
+func ofWait(f incident.Finding) incident.Finding {
+	f.Kind = incident.LinkWait
+	return f
+}

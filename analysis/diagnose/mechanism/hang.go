@@ -96,7 +96,7 @@ func waitersFinding(s *Scene, g *resolve.Group, skip map[int]bool) incident.Find
 	if len(further) > 0 {
 		text += fmt.Sprintf("; %s further on, as a broadcast's sender can be", plural(len(further), "rank waited", "ranks waited"))
 	}
-	return finding(text, ev...)
+	return ofWait(finding(text, ev...))
 }
 
 // pendingOf quotes the first collective that a rank waits in.
@@ -155,7 +155,7 @@ func glooFinding(s *Scene) incident.Finding {
 			}
 		}
 	}
-	return finding(fmt.Sprintf("%s timed out in %s", plural(n, "rank", "ranks"), where), ev...)
+	return ofWait(finding(fmt.Sprintf("%s timed out in %s", plural(n, "rank", "ranks"), where), ev...))
 }
 
 func groupList(gs []*resolve.Group) string {

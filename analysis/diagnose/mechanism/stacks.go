@@ -419,7 +419,7 @@ func waitingFinding(waits []*resolve.Stood) incident.Finding {
 			ev = append(ev, QuoteAt(resolve.Spot(w.File, f.At), naming(f)))
 		}
 	}
-	return finding(fmt.Sprintf("%s waited: %s", plural(len(waits), "other process", "other processes"), strings.Join(parts, ", ")), ev...)
+	return ofWait(finding(fmt.Sprintf("%s waited: %s", plural(len(waits), "other process", "other processes"), strings.Join(parts, ", ")), ev...))
 }
 
 // WaitsIn says in what a process waited: "in broadcast".

@@ -280,7 +280,7 @@ func Gloo(s *mechanism.Scene) (incident.Finding, bool) {
 			if fl.Proc != nil {
 				who = fl.Proc.Describe()
 			}
-			return incident.Finding{Statement: fmt.Sprintf("%s waited in %s, where its traceback ends (%s, line %d)", who, at.Name, fr.Func, fr.Line),
+			return incident.Finding{Statement: fmt.Sprintf("%s waited in %s, where its traceback ends (%s, line %d)", who, at.Name, fr.Func, fr.Line), Kind: incident.LinkWait,
 				Evidence: []incident.Evidence{mechanism.FailureEvidence(fl)}}, true
 		}
 	}
