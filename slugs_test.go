@@ -34,7 +34,8 @@ var named = map[string]string{
 
 // standIns are values of these types that are no entry of knowledge, by the file that declares them.
 var standIns = map[string]string{
-	"ais-daemon": "analysis/diagnose/mechanism/aistore.go",
+	"ais-daemon":   "analysis/diagnose/mechanism/aistore.go",
+	"fault-at-end": "analysis/diagnose/mechanism/symptom.go",
 }
 
 // A literal takes any type that is a string: only a constant does not compile where it is misspelt.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"faultline/analysis/artifact/kernel"
 	"faultline/analysis/diagnose/mechanism"
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
@@ -72,6 +73,11 @@ func TestEveryMechanismChangesSomeVerdict(t *testing.T) {
 			}
 		}},
 		{"storage logs", func() { try(beside(t, readsFromStore(deadAnswer), clusterOf(deadTarget))) }},
+		{"kernel log", func() {
+			f := read(t, []simulate.File{{Name: "train.log", Data: []byte(fieldSteps)}}, nil, 0)
+			f.Kernel = []*resolve.KernelEvent{{Event: &kernel.Event{}, Could: knowledge.GPUOffBus, Node: "n2"}}
+			try(f)
+		}},
 		// What the simulator does not play, the examples of the signatures say.
 		{"example", func() {
 			for _, s := range knowledge.Whole().Signatures() {
@@ -189,6 +195,9 @@ func proposed(f *resolve.Facts, all []mechanism.Mechanism) []knowledge.Slug {
 	}
 	if len(f.Daemons) > 0 {
 		out = append(out, "ais-daemon") // its proposals have the mechanism that the daemons' logs show
+	}
+	if len(f.Kernel) > 0 {
+		out = append(out, "fault-at-end") // likewise, of a kernel's log
 	}
 	return out
 }

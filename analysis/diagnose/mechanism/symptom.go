@@ -152,10 +152,20 @@ func widowed(f *resolve.Facts) []*resolve.Failure {
 
 // nothing: the job ended well, or is well as far as the logs go.
 func nothing() []Mechanism {
-	return []Mechanism{{Slug: knowledge.Completed, Class: Nothing, Propose: completed}}
+	return []Mechanism{{Slug: knowledge.Completed, Class: Nothing, Propose: completed}, {Slug: faultAtEnd, Class: Symptom, Propose: stoppedAtFault}}
 }
 
+// completed: nothing failed, unless a kernel tells of what may have ended the job unseen.
 func completed(s *Scene) *Proposal {
+	p := wellSoFar(s)
+	if p != nil && spokeLast(s.Facts, p) != nil {
+		return nil
+	}
+	return p
+}
+
+// wellSoFar: nothing failed as far as the job's own logs go.
+func wellSoFar(s *Scene) *Proposal {
 	f := s.Facts
 	p := &Proposal{Mechanism: knowledge.Completed, Class: Nothing, Scope: "all"}
 	if lossLeft(f) || ended(f) || raised(f) || len(widowed(f)) > 0 || failedAfter(f) {
@@ -187,7 +197,6 @@ func completed(s *Scene) *Proposal {
 		p.For = append(p.For, finding("the last progress line", QuoteAt(last.At, nil)))
 		open(f, p)
 		stopsMidway(f, p)
-		hardwareSpoke(f, p)
 	case hasSave(f):
 		p.Base = 0.7
 		p.Summary, p.Why = "nothing failed as far as these logs go", "a checkpoint was saved and no line reports a failure"
@@ -224,25 +233,43 @@ func stopsMidway(f *resolve.Facts, p *Proposal) {
 	p.Why = "no normal end is logged: the job may still be running, be hung or have been killed"
 }
 
-// hardwareSpoke leaves open how a job ended whose end nobody tells, where a kernel reports what would have ended it and no step shows that
-// the job went on: a process that is stuck in the driver prints nothing.
-func hardwareSpoke(f *resolve.Facts, p *Proposal) {
+// faultAtEnd stands for the mechanisms of faults that a kernel reports: each proposal names its own.
+const faultAtEnd knowledge.Slug = "fault-at-end"
+
+// stoppedAtFault: the logs of a job that was well stop, and a kernel reports what would have ended it. A process that is stuck in the driver
+// prints nothing.
+func stoppedAtFault(s *Scene) *Proposal {
+	well := wellSoFar(s)
+	if well == nil {
+		return nil
+	}
+	e := spokeLast(s.Facts, well)
+	if e == nil {
+		return nil
+	}
+	p := &Proposal{Mechanism: e.Could, Class: Symptom, Rivals: []knowledge.Slug{knowledge.Unknown}, Base: 0.8, Scope: "unknown", Nodes: nodeOrNone(e.Node)}
+	if len(p.Nodes) > 0 {
+		p.Scope = "node"
+	}
+	last := s.Facts.Progress[len(s.Facts.Progress)-1]
+	p.Summary = fmt.Sprintf("the logs stop after step %d, and a kernel log reports a fault that ends jobs", last.Step)
+	p.Why = "no normal end is logged, and no step was logged after it; clocks and nodes are not compared"
+	p.For = append([]incident.Finding{finding("a kernel log reports it", QuoteAt(e.At, nil))}, well.For...)
+	return p
+}
+
+// spokeLast is a kernel's event that would end a job whose end nobody tells, where no step shows that it went on; nil where there is none.
+func spokeLast(f *resolve.Facts, well *Proposal) *resolve.KernelEvent {
+	if well.Ending != incident.EndUnseen || len(f.Progress) < 3 {
+		return nil
+	}
 	last := f.Progress[len(f.Progress)-1]
 	for _, e := range f.Kernel {
-		outlived := e.T.Valid && last.T.Valid && e.T.T < last.T.T
-		if e.Could == "" || outlived || p.Ending != incident.EndUnseen {
-			continue
+		if outlived := e.T.Valid && last.T.Valid && e.T.T < last.T.T; e.Could != "" && !outlived {
+			return e
 		}
-		p.Mechanism, p.Class, p.Rivals, p.Base, p.Ending = e.Could, Symptom, []knowledge.Slug{knowledge.Unknown}, 0.8, ""
-		p.Nodes = nodeOrNone(e.Node)
-		if p.Scope = "unknown"; len(p.Nodes) > 0 {
-			p.Scope = "node"
-		}
-		p.Summary = fmt.Sprintf("the logs stop after step %d, and a kernel log reports a fault that ends jobs", last.Step)
-		p.Why = "no normal end is logged, and no step was logged after it; clocks and nodes are not compared"
-		p.For = append([]incident.Finding{finding("a kernel log reports it", QuoteAt(e.At, nil))}, p.For...)
-		return
 	}
+	return nil
 }
 
 func nodeOrNone(node string) []string {
