@@ -78,8 +78,8 @@ func TestWhatTheStalledRankWroteDuringTheWaitIsInTheChain(t *testing.T) {
 		before, want string
 		line         int64
 	}{
-		"a retry":                   {retry(2, "13:15:59") + retry(2, "13:17:20"), "rank 2 was retrying a request: the last of 2 logged retries, at 13:17:20", 6},
-		"any line":                  {"[rank2]: 2026-05-13 13:16:40,100 unpacking shard 7\n" + observed, "the last line from rank 2 is “unpacking shard 7”, at 13:16:40; then its log holds nothing more for 9 min", 5},
+		"a retry":                   {retry(2, "13:15:59") + retry(2, "13:17:20"), "rank 2 was retrying a request: the last of 2 logged retries is from 13:17:20", 6},
+		"any line":                  {"[rank2]: 2026-05-13 13:16:40,100 unpacking shard 7\n" + observed, "the last line from rank 2 is “unpacking shard 7”, at 13:16:40. No line shows what it did then: its log holds nothing more for 9 min", 5},
 		"a line of long before":     {"[rank2]: 2026-05-13 13:10:00,100 unpacking shard 7\n", "", 0},
 		"a line of another's":       {"[rank1]: 2026-05-13 13:16:40,100 unpacking shard 7\n", "", 0},
 		"a line that has no moment": {"[rank2]: unpacking shard 7\n", "", 0},

@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"slices"
@@ -244,7 +245,7 @@ func (p *postmortem) impact(v *view, s Story) {
 	add(labelConfidence, certaintyOf(r).String())
 	add("GPU", gpuText(r))
 	add(labelSeverity, severityText(r))
-	add("Lost", lostCost(r, s.Price))
+	add("Lost", cmp.Or(lostCost(r, s.Price), lostUnknown(r)))
 	name := ""
 	if n := r.Job.Name; n != nil && *n != "" {
 		name = flat(*n) + ": "
@@ -375,6 +376,14 @@ func lostCost(r *incident.Report, price Price) string {
 		return gpuHours(s.GPUHours) + price.of(s.GPUHours) + " in each hour that it goes on"
 	}
 	return text
+}
+
+// lostUnknown says why it is not known what is lost.
+func lostUnknown(r *incident.Report) string {
+	if r.Verdict.Status == incident.NoFailure || r.Verdict.Ending == incident.EndRunning || r.Action.ResumeFrom != nil {
+		return ""
+	}
+	return "steps unknown: these logs show no completed checkpoint"
 }
 
 func (p *postmortem) roots(v *view, s Story) {
@@ -512,10 +521,18 @@ func (p *postmortem) actions(v *view) {
 	}
 	for _, w := range p.Whys {
 		if w.Open {
-			p.Actions = append(p.Actions, actionItem{Text: "Answer why " + strconv.Itoa(w.N) + ": " + w.Question, Owner: teamOf(r.Action.Owner), Due: "at the review"})
+			p.Actions = append(p.Actions, actionItem{Text: "Answer why " + strconv.Itoa(w.N) + ": " + asked(w.Question), Owner: teamOf(r.Action.Owner), Due: "at the review"})
 			break
 		}
 	}
+}
+
+// asked is the question alone, without what is said of it.
+func asked(question string) string {
+	if q, _, more := strings.Cut(question, "? "); more {
+		return q + "?"
+	}
+	return question
 }
 
 // endSooner is what keeps the next job from waiting as long: where a process of the cause exited, its launcher and srun can end the others;

@@ -181,3 +181,45 @@ func TestTheWhysBeginWithWhatEndedTheJob(t *testing.T) {
 		}
 	}
 }
+
+// What is lost is said, or why it is not known.
+func TestAPostmortemSaysWhyALossIsNotKnown(t *testing.T) {
+	page := func(change func(*incident.Report)) string {
+		r := stall()
+		r.Action.Lost = incident.Lost{}
+		change(r)
+		var md bytes.Buffer
+		if err := Postmortem(&md, r, Story{}); err != nil {
+			t.Fatal(err)
+		}
+		return md.String()
+	}
+	const row = "| Lost | steps unknown: these logs show no completed checkpoint |"
+	if text := page(func(r *incident.Report) { r.Action.ResumeFrom = nil }); !strings.Contains(text, row) {
+		t.Error(text)
+	}
+	if text := page(func(r *incident.Report) { r.Action.ResumeFrom = &incident.Step{Step: 5} }); strings.Contains(text, "| Lost |") {
+		t.Error(text)
+	}
+	if text := page(func(r *incident.Report) {
+		r.Action.ResumeFrom, r.Verdict.Status = nil, incident.NoFailure
+	}); strings.Contains(text, "| Lost |") {
+		t.Error(text)
+	}
+}
+
+func TestAnItemAsksTheQuestionAlone(t *testing.T) {
+	for question, want := range map[string]string{"What was it doing? Its log is silent.": "What was it doing?", "Why now?": "Why now?"} {
+		if got := asked(question); got != want {
+			t.Errorf("%q of %q", got, question)
+		}
+	}
+}
+
+func TestAnUncertaintyOfAZoneIsInHours(t *testing.T) {
+	for seconds, want := range map[float64]string{1.5: "±1.5 s", 31: "±31 s", 93600.5: "±27 h", 93600: "±26 h"} {
+		if got := plusMinus(seconds); got != want {
+			t.Errorf("%v: %s, not %s", seconds, got, want)
+		}
+	}
+}

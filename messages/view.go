@@ -2,6 +2,7 @@ package messages
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,7 +129,7 @@ func eventRow(e incident.Event) eventView {
 		row.Time = flat(*e.Time)
 	}
 	if e.Uncertainty != nil && *e.Uncertainty > 0 {
-		row.Uncertain = "±" + strconv.FormatFloat(*e.Uncertainty, 'f', -1, 64) + " s"
+		row.Uncertain = plusMinus(*e.Uncertainty)
 	}
 	var who []string
 	if e.Rank != nil {
@@ -139,6 +140,15 @@ func eventRow(e incident.Event) eventView {
 	}
 	row.Who = strings.Join(who, " · ")
 	return row
+}
+
+// plusMinus is an uncertainty: one of hours is that of a time zone.
+func plusMinus(seconds float64) string {
+	const hour = 3600
+	if seconds >= hour {
+		return "±" + strconv.FormatFloat(math.Ceil(seconds/hour), 'f', 0, 64) + " h"
+	}
+	return "±" + strconv.FormatFloat(seconds, 'f', -1, 64) + " s"
 }
 
 // proofs puts evidence into words; the inputs of a derived statement follow it.

@@ -67,9 +67,9 @@ func (b *builder) toldIn(r *resolve.Rank) map[string]int64 {
 func (x *saidLast) words(clock func(resolve.Moment) string) string {
 	silent := fmt.Sprintf("its log holds nothing more for %s, until it was notified of the timeout", mechanism.Duration(x.silent))
 	if l := x.ladder; l != nil {
-		return fmt.Sprintf("rank %d was retrying %s: the last of %s, at %s; then %s", x.rank.ID, l.Request(), plural(int(l.Lines), "logged retry", "logged retries"), clock(x.t), silent)
+		return fmt.Sprintf("rank %d was retrying %s: the last of %s is from %s. No line shows how that try ended: %s", x.rank.ID, l.Request(), plural(int(l.Lines), "logged retry", "logged retries"), clock(x.t), silent)
 	}
-	return fmt.Sprintf("the last line from rank %d is “%s”, at %s; then %s", x.rank.ID, begin(x.text), clock(x.t), silent)
+	return fmt.Sprintf("the last line from rank %d is “%s”, at %s. No line shows what it did then: %s", x.rank.ID, begin(x.text), clock(x.t), silent)
 }
 
 // held puts what the blamed rank was doing into the chain, in front of those who waited for it.

@@ -57,6 +57,9 @@ func (b *builder) besideStragglers(n *incident.Narrowing) {
 	}
 	if b.r.Verdict.Origin == "unknown" && len(n.RulesOut) > 0 {
 		n.Open = fmt.Sprintf("What was rank %d's process doing instead: loading data, saving, other code, or a kernel of its own?", r.ID)
+		if b.s.Facts.LastWords != nil && len(r.Files) > 0 && !b.lastWords(r).ok {
+			n.Open += " Its log holds no line of its program between start-up and the timeout."
+		}
 	}
 	if r.Notified != nil {
 		n.RulesOut = append(n.RulesOut, incident.Finding{Statement: "its process had not crashed: it was still there to be notified of the timeout", Evidence: []incident.Evidence{mechanism.QuoteAt(*r.Notified, nil)}})

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
 	"faultline/simulate"
 )
 
@@ -69,6 +71,21 @@ func TestANodeThatIsOutAsAWholeIsNotRuledOut(t *testing.T) {
 	for _, x := range r.Narrowing.RulesOut {
 		if strings.Contains(x.Statement, "one GPU") {
 			t.Errorf("all ranks of the node report it, and yet: %s", x.Statement)
+		}
+	}
+}
+
+// Whoever is asked what a rank did is told that its log was looked into, and holds nothing.
+func TestTheOpenQuestionSaysThatTheLogIsSilent(t *testing.T) {
+	spec := simulate.Spec{Mechanism: "rank-stalled", Seed: 5, Torch: "2.7", Layout: simulate.Layout{Kind: "ddp", DP: 32}, NodeCount: 4, PerNode: 8, FileMode: "node"}
+	for _, found := range []bool{true, false} {
+		f := facts(t, spec)
+		f.LastWords = func(r *resolve.Rank, _ resolve.Moment, _ map[string]int64) (worker.At, string, bool) {
+			return r.LastAt, "unpacking", found
+		}
+		r := Run(f)
+		if r.Narrowing == nil || strings.Contains(r.Narrowing.Open, "holds no line") == found {
+			t.Errorf("a line was found: %v, and the question is %+v", found, r.Narrowing)
 		}
 	}
 }

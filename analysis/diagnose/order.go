@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math"
 	"sort"
 
 	"faultline/analysis/resolve"
@@ -40,11 +41,12 @@ func turnOf(fl *resolve.Failure) turn {
 	return turnCause
 }
 
-// How far apart the stamps of two rows may be, in seconds, that are told as of one moment where no clock proves their order.
-const (
-	oneMoment   = 1
-	aroundCause = 5 // of what may be the cause
-)
+// aroundCause is how far apart the stamps of what may be the cause and of an effect may be, in seconds, where no clock proves their order. Other
+// rows are told as of one moment where their times read alike.
+const aroundCause = 5
+
+// clockUnsure stands in the row of a cause whose stamp is later than that of an effect below it.
+const clockUnsure = " (before or after the next row: the clocks can't tell)"
 
 // inOrder sorts rows by time; those of one moment by what causes what.
 func inOrder(rows []row) {
@@ -63,13 +65,16 @@ func inOrder(rows []row) {
 			rows[j-1], rows[j] = rows[j], rows[j-1]
 		}
 	}
+	for i := range rows[:max(len(rows)-1, 0)] {
+		if math.Floor(rows[i].t.T) > math.Floor(rows[i+1].t.T) {
+			rows[i].e.Event += clockUnsure
+		}
+	}
 }
 
 // outOfTurn says that an effect stands above what may be its cause, by stamps that prove nothing.
 func outOfTurn(above, below row) bool {
-	within := float64(oneMoment)
-	if below.turn == turnCause {
-		within = aroundCause
-	}
-	return below.turn < above.turn && below.t.T-above.t.T < within && !above.t.Before(below.t)
+	alike := math.Floor(above.t.T) == math.Floor(below.t.T)
+	cause := below.turn == turnCause && below.t.T-above.t.T < aroundCause
+	return below.turn < above.turn && (alike || cause) && !above.t.Before(below.t)
 }

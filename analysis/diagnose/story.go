@@ -310,6 +310,9 @@ func (b *builder) endRows(add addRow) {
 	said := map[string]bool{}
 	for _, e := range b.s.Facts.Ends {
 		text := e.Line.By() + ": " + strings.ReplaceAll(string(e.Line.Kind), "-", " ")
+		if e.Line.Kind == worker.EndCancelled && b.cleanedUp() {
+			text = e.Line.By() + " ends the step after its processes have failed (marked “cancelled”)"
+		}
 		if e.Line.Reason != "" {
 			text += " due to " + strings.ToLower(string(e.Line.Reason))
 		}
@@ -318,6 +321,16 @@ func (b *builder) endRows(add addRow) {
 			add(incident.EventEnd, e.T, "", resolve.NoRank, text, mechanism.QuoteAt(e.Line.At, nil))
 		}
 	}
+}
+
+// cleanedUp says that what the scheduler calls a cancellation is how it ended a step that had failed: the cause is another, processes failed,
+// and its records know of nobody who cancelled it.
+func (b *builder) cleanedUp() bool {
+	if by, _ := b.s.Facts.Accounting.Cancelled(); by || len(b.d.winners) == 0 || b.d.winners[0].Class == mechanism.Ending {
+		return false
+	}
+	n, _, _ := b.exits()
+	return n > 0
 }
 
 // firstOf names the first of those who wait.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"faultline/analysis/resolve"
+	"faultline/incident"
 	"faultline/simulate"
 )
 
@@ -48,5 +49,23 @@ func TestNoStepOfTheStoryShowsALineTwice(t *testing.T) {
 	}
 	if !told {
 		t.Error("no step tells of the lost peer")
+	}
+}
+
+// SLURM calls it a cancellation, too, when it ends a step whose processes have failed: only where nothing failed may a person have done it.
+func TestACancellationAfterAFailureIsNoPersons(t *testing.T) {
+	ends := func(mechanism string) (out []string) {
+		for _, e := range Run(facts(t, simulate.Spec{Mechanism: mechanism, Seed: 5, Torch: "2.8", Layout: simulate.Layout{Kind: "ddp", DP: 32}, NodeCount: 4, PerNode: 8, FileMode: "node"})).Timeline {
+			if e.Kind == incident.EventEnd && strings.Contains(e.Event, "cancelled") {
+				out = append(out, e.Event)
+			}
+		}
+		return out
+	}
+	if got := ends("rank-stalled"); len(got) != 1 || !strings.Contains(got[0], "after its processes have failed") {
+		t.Errorf("after a failure: %q", got)
+	}
+	if got := ends("cancelled"); len(got) != 1 || got[0] != "SLURM: cancelled" {
+		t.Errorf("without one: %q", got)
 	}
 }
