@@ -429,8 +429,7 @@ type Event struct {
 // ClockShift is a clock that shows another time than the report gives: the report's time is the clock's and Shift.
 type ClockShift struct {
 	Of          string     `json:"of"` // programs, scheduler, storage
-	Nodes       []string   `json:"nodes"`
-	Files       []string   `json:"files"` // of which the node is not known
+	On          []string   `json:"on"` // nodes, or files of which the node is not known
 	Shift       float64    `json:"shift_s"`
 	Uncertainty float64    `json:"uncertainty_s"`
 	Statement   string     `json:"statement"`

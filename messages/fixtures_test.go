@@ -75,7 +75,7 @@ func stallOf(ranks, perNode, culprit int) *incident.Report {
 		{Kind: incident.EventEnd, Event: "step cancelled", Node: "node00"},
 	}
 	r.Timeline[1].Clock = ptr("2026-07-09T08:54:51")
-	r.Clocks = []incident.ClockShift{{Of: incident.ClockPrograms, Nodes: []string{at}, Files: []string{}, Shift: 28800, Uncertainty: 1.2,
+	r.Clocks = []incident.ClockShift{{Of: incident.ClockPrograms, On: []string{at}, Shift: 28800, Uncertainty: 1.2,
 		Statement: "the programs' clock on " + at + " is 8 h behind that of the other nodes, within 2 s", Evidence: []incident.Evidence{quoteOf(file, 20177, "last enqueued NCCL work: 4710"), quoteOf("node00.err", 4711, wd)}}}
 	r.Lanes = &incident.Lanes{From: ptr("2026-07-09T16:00:00"), Seconds: 3938, Focus: 2400, Began: ptr(3338.0), Uncertainty: 1.5, Lanes: []incident.Lane{
 		{Kind: "rank", Name: fmt.Sprintf("rank %d · %s", culprit, at), Root: true, Marks: []incident.LaneMark{{Kind: incident.EventLast, At: 3291, Uncertainty: 1, Event: 1, Text: "last line before the silence: retrying 1/5, recovered"}},

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"faultline/analysis/correlate"
@@ -14,38 +15,46 @@ import (
 
 // clocks tells which clocks show another time than the report: a person who looks into a log of theirs finds its lines at that time.
 func (b *builder) clocks() {
+	add := func(of, whose, than string, on []string, shift, unc float64, ev []incident.Evidence) {
+		b.r.Clocks = append(b.r.Clocks, incident.ClockShift{Of: of, On: orEmpty(on), Shift: shift, Uncertainty: unc, Evidence: ev,
+			Statement: fmt.Sprintf("%s is %s %s, within %.0f s", whose, correlate.OffsetWords(-shift), than, math.Ceil(unc))})
+	}
 	for _, c := range b.s.Facts.ShiftedClocks() {
-		s := incident.ClockShift{Of: incident.ClockPrograms, Nodes: orEmpty(c.Nodes), Files: orEmpty(c.Files), Shift: c.Shift, Uncertainty: c.Unc, Evidence: []incident.Evidence{mechanism.QuoteAt(*c.Own, nil)}}
+		ev, where := []incident.Evidence{mechanism.QuoteAt(*c.Own, nil)}, several(c.On, "node")
 		if c.Ref != nil {
-			s.Evidence = append(s.Evidence, mechanism.QuoteAt(*c.Ref, nil))
+			ev = append(ev, mechanism.QuoteAt(*c.Ref, nil))
 		}
-		where := several(append(orEmpty(c.Nodes), c.Files...), "node")
-		s.Statement = shifted("the programs' clock on "+where, c.Shift, "that of the other nodes", c.Unc)
 		if c.By == line.Slurm {
-			s.Of = incident.ClockScheduler
-			s.Statement = shifted(strings.TrimSuffix("SLURM's clock on "+where, " on "), c.Shift, "the programs'", c.Unc)
+			add(incident.ClockScheduler, strings.TrimSuffix("SLURM's clock on "+where, " on "), "the programs'", c.On, c.Shift, c.Unc, ev)
+		} else {
+			add(incident.ClockPrograms, "the programs' clock on "+where, "that of the other nodes", c.On, c.Shift, c.Unc, ev)
 		}
-		b.r.Clocks = append(b.r.Clocks, s)
 	}
-	a := b.s.Storage
-	if a == nil || !a.Clock.Known() || a.Clock.Shift == 0 {
-		return
+	if a := b.s.Storage; a != nil && a.Clock.Known() && a.Clock.Shift != 0 {
+		ev := []incident.Evidence{}
+		for _, f := range a.Clock.Basis[:min(len(a.Clock.Basis), 1)] {
+			ev = append(ev, f.Evidence...)
+		}
+		add(incident.ClockStorage, "the storage daemons' clock", "the job's", nil, a.Clock.Shift, a.Clock.Unc, ev)
 	}
-	s := incident.ClockShift{Of: incident.ClockStorage, Nodes: []string{}, Files: []string{}, Shift: a.Clock.Shift, Uncertainty: a.Clock.Unc, Evidence: []incident.Evidence{},
-		Statement: shifted("the storage daemons' clock", a.Clock.Shift, "the job's", a.Clock.Unc)}
-	for _, f := range a.Clock.Basis[:min(len(a.Clock.Basis), 1)] {
-		s.Evidence = append(s.Evidence, f.Evidence...)
-	}
-	b.r.Clocks = append(b.r.Clocks, s)
 }
 
-func shifted(whose string, shift float64, than string, unc float64) string {
-	return fmt.Sprintf("%s is %s %s, within %.0f s", whose, correlate.OffsetWords(-shift), than, math.Ceil(unc))
+// shiftOf is by how much a clock on a node is behind the report's, 0 where it is not.
+func (b *builder) shiftOf(of, node string) float64 {
+	for _, c := range b.r.Clocks {
+		if c.Of == of && slices.Contains(c.On, node) {
+			return c.Shift
+		}
+	}
+	return 0
 }
 
 // ownTime is what the programs' clock on an event's node shows, nil where that is no other time than the report gives.
 func (b *builder) ownTime(t resolve.Moment, node string) *string {
-	return b.s.Facts.Format(b.s.Facts.OwnTime(t, node, line.Container))
+	if shift := b.shiftOf(incident.ClockPrograms, node); shift != 0 {
+		return b.s.Facts.Format(t.Add(-shift))
+	}
+	return nil
 }
 
 // since is from when on to look into what a node keeps: by the report's time, and by the node's own clock where that shows another. SLURM's
@@ -53,18 +62,17 @@ func (b *builder) ownTime(t resolve.Moment, node string) *string {
 func (b *builder) since(node string) string {
 	when := b.whenCaused()
 	at := hourOf(b.s.Facts.Format(when))
-	if at == "" {
-		return ""
+	shift, whose := b.shiftOf(incident.ClockScheduler, node), "the clock of "+node
+	if shift == 0 {
+		shift = b.shiftOf(incident.ClockPrograms, node)
 	}
-	for _, by := range []line.Emitter{line.Slurm, line.Container} {
-		if own := hourOf(b.s.Facts.Format(b.s.Facts.OwnTime(when, node, by))); own != "" {
-			return fmt.Sprintf("%s (%s by the clock of %s)", at, own, node)
-		}
+	if i := slices.IndexFunc(b.r.Clocks, func(c incident.ClockShift) bool { return c.Of == incident.ClockScheduler }); shift == 0 && i >= 0 {
+		shift, whose = b.r.Clocks[i].Shift, "SLURM's clock"
 	}
-	if shift, one := b.s.Facts.SchedulersShift(); one {
-		return fmt.Sprintf("%s (%s by SLURM's clock)", at, hourOf(b.s.Facts.Format(when.Add(-shift))))
+	if at == "" || shift == 0 {
+		return at
 	}
-	return at
+	return fmt.Sprintf("%s (%s by %s)", at, hourOf(b.s.Facts.Format(when.Add(-shift))), whose)
 }
 
 // hourOf is the time of day of a moment, "" where there is none.

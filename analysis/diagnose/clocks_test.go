@@ -47,7 +47,7 @@ func TestAReportSaysWhichClocksAreShifted(t *testing.T) {
 	}
 	own := 0
 	for _, e := range r.Timeline {
-		if shifted := slices.Contains(c.Nodes, e.Node); shifted != (e.Clock != nil) {
+		if shifted := slices.Contains(c.On, e.Node); shifted != (e.Clock != nil) {
 			t.Errorf("%s on %s: its own clock is %v", e.Event, e.Node, e.Clock)
 		} else if shifted {
 			own++

@@ -48,6 +48,7 @@ func judge(f *resolve.Facts, all []mechanism.Mechanism, e Earlier) *incident.Rep
 	b := builder{s: s, d: d, r: r, beside: beside}
 	b.job()
 	b.coverage()
+	b.clocks()
 	b.recall(e)
 	b.verdict()
 	b.action()
@@ -59,7 +60,6 @@ func judge(f *resolve.Facts, all []mechanism.Mechanism, e Earlier) *incident.Rep
 	b.chain()
 	b.course()
 	b.timeline()
-	b.clocks()
 	b.precursors()
 	r.Lanes = lanes.Of(s, r, b.when, b.whenCaused(), whatKernel)
 	b.hypotheses()

@@ -1,10 +1,13 @@
 package resolve
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"sort"
 	"strconv"
+	"strings"
 	"time"
 
 	"faultline/analysis/line"
@@ -452,4 +455,38 @@ func (s *sight) anchors(groups []*Group, obs *worker.Observations) []anchor {
 		}
 	}
 	return out
+}
+
+// ShiftedClock is a clock that shows another time than the report gives.
+type ShiftedClock struct {
+	By line.Emitter
+	On []string // nodes, or files of which the node is not known
+	// Shift is what is added to its times, in seconds, and Unc its uncertainty.
+	Shift, Unc float64
+	// Own and Ref are two lines of one moment, by this clock and by the one that the report follows.
+	Own, Ref *worker.At
+}
+
+// ShiftedClocks are the clocks whose lines the report moves, those of programs first. What is shifted alike is one.
+func (s *sight) ShiftedClocks() (out []ShiftedClock) {
+	for _, k := range slices.SortedFunc(maps.Keys(s.clock.offsets), clockKey.compare) {
+		o := s.clock.offsets[k]
+		i := slices.IndexFunc(out, func(c ShiftedClock) bool { return c.By == k.emitter && c.Shift == o.shift })
+		switch {
+		case o.shift == 0:
+			continue
+		case i < 0:
+			i = len(out)
+			out = append(out, ShiftedClock{By: k.emitter, Shift: o.shift, Own: o.own, Ref: o.ref})
+		}
+		out[i].Unc = max(out[i].Unc, o.unc)
+		if k.node != "" {
+			out[i].On = append(out[i].On, strings.TrimPrefix(k.node, "file "))
+		}
+	}
+	return out
+}
+
+func (k clockKey) compare(o clockKey) int {
+	return cmp.Or(cmp.Compare(k.emitter, o.emitter), strings.Compare(k.node, o.node))
 }
