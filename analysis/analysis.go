@@ -312,6 +312,9 @@ func opinion(ctx context.Context, in Input, obs *worker.Observations, handed res
 		return nil, err
 	}
 	figures.Dismiss(facts, around)
+	if err := in.nearer(ctx, facts, files); err != nil {
+		return nil, err
+	}
 	if err := compared(ctx, in, facts, files); err != nil {
 		return nil, err
 	}

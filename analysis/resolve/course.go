@@ -1,8 +1,10 @@
 package resolve
 
 import (
+	"cmp"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -131,6 +133,17 @@ func nameLoops(courses []*Course, world int) {
 			c.Rank = rank
 		}
 	}
+}
+
+// again puts points that were added where they belong, and forgets what was found without them.
+func (c *Course) again() {
+	slices.SortStableFunc(c.Points, func(a, b Point) int { return cmp.Compare(a.At.Off, b.At.Off) })
+	for i := 1; i < len(c.Points); i++ {
+		if a, b := &c.Points[i-1], &c.Points[i]; b.Step-a.Step <= c.stride() {
+			b.Lines = 1
+		}
+	}
+	c.slowed = sync.Once{}
 }
 
 // Dismiss takes a slowdown back: the steps take longer because they do more.

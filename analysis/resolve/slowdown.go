@@ -262,7 +262,10 @@ func smooth(x []float64) []float64 {
 
 // edge moves a split found in smoothed values to the first of the high values around it.
 func edge(x []float64, k int) int {
-	mid := (robust.Median(x[:k]) + robust.Median(x[k:])) / 2
+	return edgeAt(x, k, (robust.Median(x[:k])+robust.Median(x[k:]))/2)
+}
+
+func edgeAt(x []float64, k int, mid float64) int {
 	for k > 1 && x[k-1] > mid {
 		k--
 	}

@@ -109,6 +109,13 @@ func (s *Scanner) Ends(head, tail, size int64) *Scanner {
 	return &short
 }
 
+// Close returns a scanner of the same literals that passes over no line.
+func (s *Scanner) Close() *Scanner {
+	all := *s
+	all.rare = s.filter
+	return &all
+}
+
 // Ahead returns a scanner of the same literals that reads and searches ahead of the visitor, on one goroutine that reads
 // and n that search. What it delivers is the same.
 func (s *Scanner) Ahead(n int) *Scanner {
