@@ -318,6 +318,7 @@ func opinion(ctx context.Context, in Input, obs *worker.Observations, handed res
 	if err := compared(ctx, in, facts, files); err != nil {
 		return nil, err
 	}
+	in.snapshots(ctx, facts)
 	r, err := weighed(ctx, in, facts, earlier)
 	if err != nil {
 		return nil, err

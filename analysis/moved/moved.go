@@ -25,6 +25,8 @@ type Quantity struct {
 	Nodes  []string // as a whole, or the one on which Member is
 	Ranks  []int
 	Member string // "gpu 5", "Port Et49/1"; "" where it is all of a node
+	// Apart: nothing says that it changed; it differs from what all others state.
+	Apart bool
 	// Beside: the node is none of the job's, as a switch is.
 	Beside  bool
 	Was, Is float64
@@ -52,6 +54,7 @@ func (m *Quantity) Grown() bool { return m.Is > m.Was }
 type Track struct {
 	*timeseries.Series
 	File, Node    string // Node: "" where nothing names it
+	BeforeFile    string // of Before, where that is another
 	Ours          bool   // it is a node of the job
 	Before, After []Sample
 	Rate          bool // the samples are rates of a counter
@@ -124,7 +127,7 @@ func Compare(all []*Track) (out []Quantity, compared int) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(groups)) {
 		judge(groups[key])
-		if q, ok := place(groups[key]); ok {
+		if q, ok := place(groups[key], false); ok {
 			out = append(out, q)
 		}
 	}
@@ -134,7 +137,11 @@ func Compare(all []*Track) (out []Quantity, compared int) {
 
 // weight orders what is told first: what is known to be a cause, by how much it changed.
 func (m *Quantity) weight() float64 {
+	const spelled = 0.8 // of what is no number
 	w := math.Abs(m.Is-m.Was) / max(math.Abs(m.Is), math.Abs(m.Was))
+	if math.IsNaN(m.IsAt.Value) {
+		w = spelled
+	}
 	if m.Class != "" {
 		w += 2
 	}
@@ -224,7 +231,7 @@ func growing(list []*Track) (q Quantity, ok bool) {
 }
 
 // place says of whom a quantity changed. ok is false where it changed for nobody, or for some of many, and where its change blames nobody.
-func place(list []*Track) (m Quantity, ok bool) {
+func place(list []*Track, apart bool) (m Quantity, ok bool) {
 	var left, stayed []*Track
 	for _, t := range list {
 		switch {
@@ -260,7 +267,7 @@ func place(list []*Track) (m Quantity, ok bool) {
 		return m, false
 	}
 	if class == "" {
-		few = manyUnknown*len(left) <= len(list)
+		few = manyUnknown*len(left) <= len(list) || apart && apartUnknown*len(left) <= len(list)
 	}
 	if !few || len(left)+len(stayed) < len(list) {
 		return m, false
@@ -328,7 +335,7 @@ func (m *Quantity) name(left, all []*Track) bool {
 		return m.Member != "" || len(m.Nodes) > 0
 	}
 	for i := range left[0].Keys {
-		by := func(t *Track) string { return t.Keys[i].Value }
+		by := func(t *Track) string { return t.Node + "\x00" + t.Keys[i].Value }
 		if values, ok := only(left, all, by); ok && len(values) == 1 {
 			m.Member = words(left[0].Keys[i : i+1])
 			return true
@@ -389,12 +396,16 @@ func words(keys []timeseries.Key) string {
 
 // quote takes the lines that show it.
 func (m *Quantity) quote(t *Track, stayed []*Track) {
-	was, is := nearest(t.Before, t.was), nearest(t.After, t.is)
-	m.WasAt, m.IsAt = Place{t.File, was.At}, Place{t.File, is.At}
+	m.IsAt = Place{t.File, nearest(t.After, t.is).At}
 	if len(stayed) > 0 {
 		o := stayed[0]
 		m.OtherAt = Place{o.File, nearest(o.After, o.is).At}
 	}
+	if len(t.Before) == 0 {
+		m.WasAt = m.OtherAt
+		return
+	}
+	m.WasAt = Place{cmp.Or(t.BeforeFile, t.File), nearest(t.Before, t.was).At}
 }
 
 func nearest(list []Sample, v float64) Sample {

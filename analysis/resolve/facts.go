@@ -75,7 +75,8 @@ type Facts struct {
 	Mismatches []worker.Mismatch
 	Barriers   []worker.Barrier
 	Progress   []ProgressPoint
-	Courses    []*Course // the training steps, writer by writer
+	Snapshots  []SnapshotFile // what tools print of machines, where a job is slow
+	Courses    []*Course      // the training steps, writer by writer
 	Saves      []worker.Checkpoint
 	Coverage   Coverage
 	Tails      []worker.Tail

@@ -79,7 +79,7 @@ var progressForms = []progressForm{
 		pattern: pattern.New(`\{"epoch": (?P<epoch>\d+),.*?"loss": "(?P<loss>` + number + `)"(?:.*?"ups": "(?P<rate>` + number + `)")?.*?"num_updates": "(?P<step>\d+)"`)},
 	// PyTorch's ImageNet and MNIST examples and what was written after them (DETR's logger, MAE, Swin); timm; OpenCLIP.
 	{form: "generic", literals: []string{"Epoch: [", "Epoch [", "Train: ", "Train Epoch: "},
-		pattern: pattern.New(`(?:Epoch:? \[(?P<epoch>\d+)\]\s*\[\s*\d+/\d+\]|Train(?: Epoch)?: \d+ \[\s*\d+/\d+ |Train: \[\d+/\d+\]\[\s*\d+/\d+\])(?:\s+Time:?\s+(?P<seconds>` + number + `) \()?.*?\b(?:Loss|loss):?\s+(?P<loss>` + number + `)(?:.*?\s(?:Time: (?P<seconds2>` + number + `)s,|time: (?P<seconds3>` + number + `)  data: ))?`)},
+		pattern: pattern.New(`(?:Epoch:? \[(?P<epoch>\d+)\]\s*\[\s*\d+/\d+\]|Train(?: Epoch)?: \d+ \[\s*\d+/\d+ |Train: \[\d+/\d+\]\[\s*\d+/\d+\])(?:\s+Time:?\s+(?P<seconds>` + number + `) \(|.*? Batch \(t\): (?P<seconds4>` + number + `))?.*?\b(?:Loss|loss):?\s+(?P<loss>` + number + `)(?:.*?\s(?:Time: (?P<seconds2>` + number + `)s,|time: (?P<seconds3>` + number + `)  data: ))?`)},
 	// Detectron2 (detectron2/utils/events.py).
 	{form: "generic", literals: []string{"  total_loss: "}, pattern: pattern.New(`\biter: (?P<step>\d+)  total_loss: (?P<loss>` + number + `) (?:.*? time: (?P<seconds>` + number + `))?`)},
 	// nanoGPT, llm.c, TF-Slim, MindFormers, PaddleNLP.
@@ -206,7 +206,7 @@ func (p *step) match(re *pattern.Regexp, text []byte) bool {
 			p.Epoch = exact(string(v))
 		case "loss":
 			p.Loss = v
-		case "seconds", "seconds2", "seconds3":
+		case "seconds", "seconds2", "seconds3", "seconds4":
 			p.StepSeconds = positive(v)
 		case "ms":
 			p.StepSeconds = positive(v) / 1000

@@ -59,7 +59,7 @@ func TestProgressOfEveryFramework(t *testing.T) {
 			"generic", 9, none, 1, "12.4", "training", 0},
 		{"Epoch: [2][ 415/1736]\tTime  0.123 ( 0.150)\tLoss 5.8444e-01 (6.1e-01)\tAcc@1  20.00 ( 19.00)", "generic", none, none, 2, "5.8444e-01", "training", 0.123},
 		{"2025-09-04,22:05:43 | INFO | Train Epoch: 0 [    128/1600000 (0%)] Data (t): 284.173 Batch (t): 302.214, 0.423541/s, 0.105885/s/gpu LR: 0.000000 Logit Scale: 2.659 Contrastive_loss: 4.9116 (4.9116) Loss: 9.7984 (9.7984)",
-			"generic", none, none, none, "9.7984", "training", 0},
+			"generic", none, none, none, "9.7984", "training", 302.214},
 		{"Train: 12 [  50/1251 (  4%)]  Loss: 6.95 (6.93)  Time: 0.5s,  512.0/s", "generic", none, none, none, "6.95", "training", 0.5},
 		{"Epoch 7: 100%|██████████| 100/100 [02:53<00:00,  1.73s/it, v_num=x, train_loss_step=0.231]", "lightning-bar", none, none, 7, "0.231", "training", 1.73},
 		{"{'loss': '0.4589', 'grad_norm': '1.04', 'learning_rate': '5e-06', 'epoch': '1.22'}", "hf-dict", none, none, 1, "0.4589", "training", 0},

@@ -276,9 +276,13 @@ func (t *timing) front(b []byte) bool {
 	b = bytes.TrimRight(b, " \t:='\"")
 	if unit, rest, ok := inBrackets(b); ok {
 		var w naming
-		if w.add(unit); w.n == 1 && w.unit == 1 {
+		switch w.add(unit); {
+		case w.n == 1 && w.unit == 1:
 			t.words.join(&w)
 			t.timed, b = true, rest
+		case string(unit) == "t": // "Batch (t): 3.282"
+			t.words.word([]byte("time"))
+			b = rest
 		}
 	}
 	if t.words.per > 0 {

@@ -26,6 +26,7 @@ func lateAllAlong(sc *Scene) *Proposal {
 	if nodes := hostsOfRanks(f, p.Ranks); len(p.Nodes) == 0 && len(nodes) == 1 {
 		p.Nodes, p.Scope = nodes, "node"
 	}
+	p.oddNode(f)
 	quick, late := times(v, l.Phase)
 	p.Summary = fmt.Sprintf("%s takes %s on %s from the first step on, and %s on the quickest process: steps take %s and could take %s (%.0f%% lost)", l.Phase, Seconds(late), who, Seconds(quick),
 		Seconds(v.Slowed.Now), Seconds(v.Slowed.Base), 100*p.Waste)

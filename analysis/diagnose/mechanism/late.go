@@ -51,6 +51,8 @@ func late(sc *Scene, slug knowledge.Slug, ofData bool) *Proposal {
 		if len(p.Nodes) == 0 {
 			p.Nodes, p.Scope = x.list[0].Nodes, "node"
 		}
+	} else if !ofData {
+		p.oddNode(f)
 	}
 	return p
 }

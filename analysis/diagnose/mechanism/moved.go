@@ -2,9 +2,11 @@ package mechanism
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"faultline/analysis/artifact/snapshot"
 	"faultline/analysis/moved"
 	"faultline/analysis/resolve"
 	"faultline/analysis/slow"
@@ -23,12 +25,22 @@ type shift struct {
 	// device is true where the place is none of the job's nodes, reach where it is several nodes whose collectives alone are slow: neither is a
 	// node at fault.
 	device, reach bool
-	work          []moved.Quantity // that it has more of since, and takes longer for
+	// apart: what tools print of the machines at one moment says it, and not when it began.
+	apart bool
+	work  []moved.Quantity // that it has more of since, and takes longer for
 }
 
-// shifted is what the tables say of a slowdown; nil where they say nothing, or name several places.
+// shifted is what the tables say of a slowdown, or what tools print of the machines; nil where they say nothing, or name several places.
 func shifted(f *resolve.Facts, d *resolve.Slowdown) *shift {
 	all, _ := f.Moved(d)
+	if x := onePlace(f, all); x != nil {
+		return x
+	}
+	return oddOne(f)
+}
+
+// onePlace is the one place that quantities speak of.
+func onePlace(f *resolve.Facts, all []moved.Quantity) *shift {
 	by := map[string]*shift{}
 	var own, devices, reaches, ranks []*shift
 	everywhere := &shift{all: true}
@@ -160,13 +172,24 @@ func movedTo(slug knowledge.Slug) func(*Scene) *Proposal {
 			return nil
 		}
 		x := shifted(f, &s.Slowdown)
-		if x == nil || x.slug() != slug || !s.fits(x) {
+		if x == nil || x.apart && (oneSlowed(f) != nil || linkFound(f)) {
+			return nil
+		}
+		if x.apart && x.class == "" {
+			x.class = s.Class // what differs is of no known kind, and what grew is known
+		}
+		if x.slug() != slug || !s.fits(x) {
 			return nil
 		}
 		p := s.proposal(f, slug, 0.88)
 		q := &x.list[0]
-		p.Summary = fmt.Sprintf("%s %s: %s", q.What, changed(q, x.who()), slower(f, &s.Slowdown))
-		if q.Alone {
+		neighbour := strings.TrimPrefix(p.Summary, slower(f, &s.Slowdown))
+		p.Summary = fmt.Sprintf("%s %s: %s", called(q), changed(q, x.who()), slower(f, &s.Slowdown))
+		if s.Class == x.class && len(s.Phases) > 0 {
+			p.Summary = fmt.Sprintf("%s; %s %s", s.grew(f), called(q), changed(q, x.who()))
+		}
+		p.Summary += neighbour
+		if q.Alone || x.apart {
 			p.Base = 0.8
 		}
 		x.support(p)
@@ -200,7 +223,7 @@ func (p *Proposal) uneven(x *shift) {
 // support adds what the tables show.
 func (x *shift) support(p *Proposal) {
 	q := &x.list[0]
-	p.Why += "; " + q.What + " " + changed(q, x.who())
+	p.Why += "; " + called(q) + " " + changed(q, x.who())
 	if q.Rest > 0 {
 		p.Why += fmt.Sprintf(", and not on the other %d in these tables", q.Rest)
 	}
@@ -252,7 +275,23 @@ func (x *shift) place(f *resolve.Facts, p *Proposal) {
 	if len(q.Ranks) == 1 {
 		p.Ranks, p.Scope = q.Ranks, "rank"
 	}
-	p.Now = append([]knowledge.Advice{{Text: fmt.Sprintf("Find out why %s changed on %s, or exclude {root} at the next restart.", q.What, few(q.Nodes, 3)), Command: "sbatch --exclude={root} …"}}, p.Now...)
+	p.Now = append([]knowledge.Advice{{Text: fmt.Sprintf("Find out why %s %s on %s, or exclude {root} at the next restart.", called(q), differs(q), few(q.Nodes, 3)), Command: "sbatch --exclude={root} …"}}, p.Now...)
+}
+
+// called is a quantity without the headings above it.
+func called(q *moved.Quantity) string {
+	if i := strings.LastIndex(q.What, snapshot.Under); i >= 0 {
+		return q.What[i+len(snapshot.Under):]
+	}
+	return q.What
+}
+
+// differs says what became of a quantity.
+func differs(q *moved.Quantity) string {
+	if q.Apart {
+		return "differs"
+	}
+	return "changed"
 }
 
 // who is whose quantities changed.
@@ -275,6 +314,12 @@ func whose(q *moved.Quantity) string {
 // changed says from what to what a quantity went, and where.
 func changed(q *moved.Quantity, who string) string {
 	switch {
+	case q.Apart:
+		return fmt.Sprintf("is `%s` on %s, and `%s` elsewhere", q.IsAt.Text, who, q.OtherAt.Text)
+	case q.Was == q.Is:
+		return fmt.Sprintf("stayed at %s on %s, and changed elsewhere", q.IsAt.Text, who)
+	case math.IsNaN(q.WasAt.Value) || math.IsNaN(q.IsAt.Value):
+		return fmt.Sprintf("went from `%s` to `%s` on %s", q.WasAt.Text, q.IsAt.Text, who)
 	case q.Growing:
 		return fmt.Sprintf("grows on %s: %s → %s", who, q.WasAt.Text, q.IsAt.Text)
 	case q.Rate:
@@ -287,11 +332,11 @@ func changed(q *moved.Quantity, who string) string {
 
 // QuantityFinding quotes a value before, one since, and one since of a member that did not change.
 func QuantityFinding(q *moved.Quantity) incident.Finding {
-	text := fmt.Sprintf("%s %s", q.What, changed(q, whose(q)))
+	text := fmt.Sprintf("%s %s", called(q), changed(q, whose(q)))
 	switch {
 	case q.Alone:
 		text += "; the step lines have no time to compare that with"
-	case !q.Growing:
+	case !q.Growing && !q.Apart:
 		text += " when the steps slowed down"
 	}
 	list := []moved.Place{q.WasAt, q.IsAt}

@@ -39,6 +39,18 @@ func (s *slowing) open() bool { return s.Class == "" || s.Class == slow.Communic
 // SlowedAt is the slowdown that the report speaks of.
 func SlowedAt(f *resolve.Facts) (resolve.Slowdown, bool) { return worstSlowdown(f) }
 
+// Slow says that the steps of a job take longer than they did or could.
+func Slow(f *resolve.Facts) bool {
+	if _, slows := worstSlowdown(f); slows {
+		return true
+	}
+	if _, slower := f.Falloff(); slower {
+		return true
+	}
+	_, late := f.LateAlways()
+	return late
+}
+
 // worstSlowdown is the one that most lines show. Of a whole log of a job that ended otherwise, a little slower is no verdict.
 func worstSlowdown(f *resolve.Facts) (d resolve.Slowdown, found bool) {
 	for _, c := range f.Courses {
@@ -176,9 +188,14 @@ func slowCommunication(sc *Scene) *Proposal {
 	case f.Job.ExitOK != nil:
 		return nil // it completed, whatever a test of its nodes shows
 	case !ok && at.tested():
-		p := &Proposal{Mechanism: knowledge.SlowCommunication, Class: Degraded, Base: 0.85, Summary: "the link of " + at.node() + " is slower than those of other nodes"}
+		p := &Proposal{Mechanism: knowledge.SlowCommunication, Class: Degraded, Base: 0.85}
+		slower := "the link of " + at.node() + " is slower than those of other nodes"
+		if since := fellOff(f, knowledge.SlowCommunication, 0.9); since != nil {
+			p, slower = since, slower+": "+since.Summary
+		}
+		p.Summary = slower
 		at.place(p)
-		return p
+		return p.agreed(f)
 	case s.Class == "":
 		return exposedInTrace(f, ok)
 	}

@@ -1,0 +1,96 @@
+package mechanism
+
+import (
+	"fmt"
+	"slices"
+
+	"faultline/analysis/resolve"
+	"faultline/knowledge"
+)
+
+// What tools print of the machines of a slow job: a node that differs from all others in what it prints of itself is where to look, whatever the
+// tool and whatever it is that differs.
+
+// clearer is by how much more one node must differ than any other to be named.
+const clearer = 2
+
+// oddOne is the node that differs most; nil where none does, or several do as much.
+func oddOne(f *resolve.Facts) *shift {
+	by := map[string]*shift{}
+	var nodes []string
+	for _, q := range f.Apart() {
+		if len(q.Nodes) != 1 || q.Nodes[0] == "" || f.Foreign(q.Nodes[0]) {
+			continue
+		}
+		node := q.Nodes[0]
+		if by[node] == nil {
+			by[node] = &shift{apart: true}
+			nodes = append(nodes, node)
+		}
+		by[node].list = append(by[node].list, q)
+	}
+	if len(nodes) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(nodes, func(a, b string) int { return by[b].weight() - by[a].weight() })
+	first := by[nodes[0]]
+	if len(nodes) > 1 && first.weight() < clearer*by[nodes[1]].weight() {
+		return nil
+	}
+	return first.classed()
+}
+
+// weight is how much a node differs: in how many respects, those of which it is known that they slow a job twice.
+func (x *shift) weight() int {
+	n := len(x.list)
+	for i := range x.list {
+		if x.list[i].Class != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// apartSince proposes a node that differs, where a job is slower than an earlier run from its first step on.
+func apartSince(slug knowledge.Slug) func(*Scene) *Proposal {
+	return func(sc *Scene) *Proposal {
+		f := sc.Facts
+		p := fellOff(f, slug, 0.85)
+		if p == nil {
+			return nil
+		}
+		x := oddOne(f)
+		if x == nil || x.slug() != slug {
+			return nil
+		}
+		q := &x.list[0]
+		p.Summary = fmt.Sprintf("%s %s: %s", called(q), changed(q, x.who()), p.Summary)
+		x.support(p)
+		x.place(f, p)
+		return p
+	}
+}
+
+// oddNode names the node of processes that are late, where nothing else does: what tools print of it differs from all others.
+func (p *Proposal) oddNode(f *resolve.Facts) {
+	x := oddOne(f)
+	if x == nil || len(p.Nodes) > 1 || len(p.Nodes) == 1 && p.Nodes[0] != x.list[0].Nodes[0] {
+		return
+	}
+	p.Nodes = x.list[0].Nodes
+	if p.Scope != "rank" {
+		p.Scope = "node"
+	}
+	x.support(p)
+}
+
+// agreed adds what tools print of a node that is named for other reasons.
+func (p *Proposal) agreed(f *resolve.Facts) *Proposal {
+	if p == nil || len(p.Nodes) != 1 || p.Class != Degraded {
+		return p
+	}
+	if x := oddOne(f); x != nil && x.list[0].Nodes[0] == p.Nodes[0] {
+		x.support(p)
+	}
+	return p
+}

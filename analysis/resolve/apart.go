@@ -1,0 +1,141 @@
+package resolve
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"faultline/analysis/artifact/snapshot"
+	"faultline/analysis/moved"
+)
+
+// SnapshotFile is the state of a machine, or of several, at one moment.
+type SnapshotFile struct {
+	File    string
+	Earlier bool // it is of the earlier run
+	*snapshot.Snapshot
+}
+
+// Apart says which members of what tools print of machines differ from their peers.
+func (f *Facts) Apart() []moved.Quantity {
+	tracks := map[string]*moved.Track{}
+	var order []string
+	list := slices.Clone(f.Snapshots)
+	nodes := f.snapshotNodes(list)
+	slices.SortStableFunc(list, func(a, b SnapshotFile) int { return strings.Compare(taken(&a), taken(&b)) })
+	for i := range list {
+		x := &list[i]
+		for k := range x.Cells {
+			c := &x.Cells[k]
+			node := f.cellNode(c)
+			if node == "" {
+				node = nodes[x.File]
+			}
+			id := node + "\x00" + c.What
+			for _, key := range c.Keys {
+				id += "\x00" + key.Name + "\x00" + key.Value
+			}
+			now := moved.Sample{V: c.Value, At: &c.Point}
+			t := tracks[id]
+			if t == nil {
+				t = &moved.Track{Series: &c.Series, File: x.File, Node: node, Ours: f.OfJob(node), After: []moved.Sample{now}}
+				tracks[id] = t
+				order = append(order, id)
+				continue
+			}
+			if x.File != t.File {
+				if len(t.Before) == 0 {
+					t.Before, t.BeforeFile = t.After, t.File
+				}
+				t.File = x.File
+			}
+			t.After = []moved.Sample{now}
+		}
+	}
+	all := make([]*moved.Track, len(order))
+	for i, id := range order {
+		all[i] = tracks[id]
+	}
+	return moved.Apart(all)
+}
+
+// taken orders snapshots: by what they state, else by their names.
+func taken(x *SnapshotFile) string {
+	when := x.Taken
+	if when == "" {
+		when = snapshot.Date(x.File)
+	}
+	if x.Earlier {
+		return " " + when
+	}
+	return when + "\x00" + x.File
+}
+
+// cellNode is the node that the headings of a value name.
+func (f *Facts) cellNode(c *snapshot.Cell) string {
+	for _, k := range c.Keys {
+		if n := ShortHost(k.Value); moved.NodeKey(k.Name) || f.OfJob(n) {
+			return n
+		}
+	}
+	return ""
+}
+
+// snapshotNodes are the nodes of which files are as a whole: by the job's nodes, by what is left of their names without a tool's, or by the part
+// in which those of one kind differ.
+func (f *Facts) snapshotNodes(list []SnapshotFile) map[string]string {
+	out := map[string]string{}
+	kinds := map[string][]string{}
+	titles := map[string]bool{}
+	if f.book != nil {
+		for _, r := range f.book.Records {
+			for _, n := range r.Nodes {
+				titles[ShortHost(n)] = true
+			}
+		}
+	}
+	for i := range list {
+		x := &list[i]
+		maps.Copy(titles, x.Titles)
+		if n, _ := f.besideNode(x.File, ""); n != "" {
+			out[x.File] = n
+			continue
+		}
+		kinds[kindOfSnapshot(x.Snapshot)] = append(kinds[kindOfSnapshot(x.Snapshot)], x.File)
+	}
+	for _, files := range kinds {
+		for _, file := range files {
+			for _, other := range files {
+				if n := differing(stem(file), stem(other)); file != other && n != "" && !ranked.MatchString(n) && snapshot.Date(n) == "" {
+					out[file] = hostIn(n, file, titles)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// hostIn is the end of a word that some file names, or what a tool's name leaves of it; else the word.
+func hostIn(word, file string, titles map[string]bool) string {
+	for end := word; ; {
+		if titles[end] {
+			return end
+		}
+		_, rest, more := strings.Cut(end, "-")
+		if !more {
+			return cmp.Or(besideTool(file), word)
+		}
+		end = rest
+	}
+}
+
+// kindOfSnapshot is the same for files of one tool.
+func kindOfSnapshot(s *snapshot.Snapshot) string {
+	c := &s.Cells[0]
+	names := []string{c.What}
+	for _, k := range c.Keys {
+		names = append(names, k.Name)
+	}
+	return strings.Join(names, "\x00")
+}
