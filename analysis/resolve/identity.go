@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,9 +31,11 @@ type identity struct {
 	beside bool
 	// introduced holds the ranks that introduce themselves in each file ("GLOBAL_RANK: 3, MEMBER: 4/16").
 	introduced map[string]map[int]bool
-	rankNode   map[int]string
-	rankLocal  map[int]int
-	multiHost  map[string]bool // files in which several hosts write
+	// said holds the ranks that files give as theirs in lines without a label.
+	said      map[string]map[int]bool
+	rankNode  map[int]string
+	rankLocal map[int]int
+	multiHost map[string]bool // files in which several hosts write
 	// keyed are files in which names stand in front of some lines as hosts do, but not of most: then they are keys of what
 	// is printed ("model2: loaded"), as far as nothing else says that they are hosts.
 	keyed map[string]bool
@@ -59,11 +62,12 @@ func newIdentity(obs *worker.Observations, sources []incident.Source, nodes []st
 		fileNode: map[string]string{}, nodeBasis: map[string]string{}, fileRank: map[string]int{},
 		local: map[fileInt]int{}, pid: map[fileInt]int{}, taskNode: map[int]string{},
 		rankNode: map[int]string{}, rankLocal: map[int]int{}, multiHost: map[string]bool{}, introduced: map[string]map[int]bool{},
-		keyed: map[string]bool{}, launchers: map[string]bool{},
+		keyed: map[string]bool{}, said: map[string]map[int]bool{}, launchers: map[string]bool{},
 	}
 	id.localLabels, id.beside = localLabels(obs), engineBeside(obs)
 	id.launchersOf(obs)
 	id.nodesFromContent(obs)
+	id.nodesSaid(obs)
 	id.ranksFromTables(obs, world)
 	seen := map[string]map[int]bool{}
 	for _, t := range obs.Tails {
@@ -76,10 +80,25 @@ func newIdentity(obs *worker.Observations, sources []incident.Source, nodes []st
 			}
 		}
 	}
+	id.ranksSaid(obs, seen)
 	id.untie(obs, seen, perNode)
-	id.fromNames(sources, nodes, world, seen)
+	id.fromNames(obs, sources, nodes, world, seen)
 	id.nodesOfRanks(obs)
 	return id
+}
+
+// ranksSaid adds to the ranks that labels show in each file those that its own lines give, where no label does.
+func (id *identity) ranksSaid(obs *worker.Observations, seen map[string]map[int]bool) {
+	for at, rank := range ownRanks(obs) {
+		if len(seen[at.File]) > 0 {
+			continue
+		}
+		if id.said[at.File] == nil {
+			id.said[at.File] = map[int]bool{}
+		}
+		id.said[at.File][rank] = true
+	}
+	maps.Copy(seen, id.said)
 }
 
 // localLabels says that torchrun labels this job's lines with a "[rankN]:" of its own, by the local rank.
@@ -150,18 +169,19 @@ func (id *identity) labels(w *line.Who) (global, local int) {
 }
 
 // fromNames ties files to nodes and ranks by their names: %N is a host, %n an index into the stated node list, %t a task.
-func (id *identity) fromNames(sources []incident.Source, nodes []string, world int, seen map[string]map[int]bool) {
+func (id *identity) fromNames(obs *worker.Observations, sources []incident.Source, nodes []string, world int, seen map[string]map[int]bool) {
 	for _, s := range sources {
 		if s.Node != "" {
 			id.fileNode[s.Name] = ShortHost(s.Node)
 			id.nodeBasis[s.Name] = "origin of the file"
 		}
 	}
+	hostsSaid := id.hostsInFiles(obs)
 	names := make([]string, 0, len(sources))
 	for _, s := range sources {
 		names = append(names, s.Name)
 	}
-	id.calledByHost(names, nodes)
+	id.calledByHost(names, slices.Concat(nodes, hostsSaid))
 	id.calledAlike(names)
 	for name, n := range filename.Parse(names) {
 		if n.Host != "" && id.fileNode[name] == "" {
@@ -181,6 +201,7 @@ func (id *identity) fromNames(sources []incident.Source, nodes []string, world i
 	id.numbered(names, seen)
 	id.hostsOfTasks(parsed, world)
 	id.oneEach(seen)
+	id.streams(names)
 }
 
 // oneEach reads files that hold one process each: every file in which processes introduce themselves holds exactly one

@@ -7,7 +7,7 @@ import (
 )
 
 // numbered reads the rank of a file off the number in its name where its siblings prove what that number is: files whose names differ in
-// nothing else, most of which hold labelled lines of one rank each, and always that of the number. So a process that died before it wrote a
+// nothing else, most of which hold lines of one rank each, by labels or by what they say, and always that of the number. So a process that died before it wrote a
 // label is known by the file that it left.
 func (id *identity) numbered(files []string, seen map[string]map[int]bool) {
 	type sibling struct {
@@ -46,7 +46,7 @@ func (id *identity) numbered(files []string, seen map[string]map[int]bool) {
 			continue
 		}
 		for _, s := range all {
-			if _, known := id.fileRank[s.file]; !known && len(seen[s.file]) == 0 {
+			if _, known := id.fileRank[s.file]; !known && len(seen[s.file]) == len(id.said[s.file]) {
 				id.fileRank[s.file] = s.n
 			}
 		}

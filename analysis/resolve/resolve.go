@@ -34,7 +34,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 
 	// Which run, which job, how many ranks.
 	f.NCCL, obs = ncclOf(in, obs, runs, &f.Warnings)
-	obs, called := rollCall(mpiRanks(obs))
+	obs, called := rollCall(ownCalls(mpiRanks(obs)))
 	f.Obs = obs
 	f.Accounting, f.which = f.which.account(ledger, chosen, &f.Warnings)
 	job, world := jobOf(in, obs, &f.Warnings)

@@ -1,10 +1,58 @@
 package resolve
 
 import (
+	"iter"
 	"slices"
+	"strconv"
 
+	"faultline/analysis/line"
 	"faultline/analysis/worker"
 )
+
+// ownCall is the call of processes that give their rank in their first lines or in their step lines.
+const ownCall = "own lines"
+
+// ownCalls adds to what processes say of themselves the ranks that they give in lines without a label, once for each file.
+func ownCalls(obs *worker.Observations) *worker.Observations {
+	type call struct {
+		file string
+		rank int
+	}
+	called := map[call]bool{}
+	out := *obs
+	out.Identities = slices.Clone(obs.Identities)
+	for at, rank := range ownRanks(obs) {
+		if c := (call{at.File, rank}); !called[c] {
+			called[c] = true
+			out.Identities = append(out.Identities, worker.Identity{At: *at, Global: rank, Local: line.Unknown, World: line.Unknown, Call: ownCall})
+		}
+	}
+	if len(called) == 0 {
+		return obs
+	}
+	return &out
+}
+
+// ownRanks are the ranks that lines without a label give as their writer's: the first lines of a file, and step lines.
+func ownRanks(obs *worker.Observations) iter.Seq2[*worker.At, int] {
+	return func(yield func(*worker.At, int) bool) {
+		for i := range obs.Facts {
+			x := &obs.Facts[i]
+			if x.Key != worker.RankSaid {
+				continue
+			}
+			if rank, err := strconv.Atoi(x.Value); err == nil && rank < MaxWorld && !yield(&x.At, rank) {
+				return
+			}
+		}
+		for i := range obs.Progress {
+			p := &obs.Progress[i]
+			if p.Loop > 0 && p.Loop <= MaxWorld && *p.Who() == line.NoOne && !yield(&p.At, p.Loop-1) {
+				return
+			}
+		}
+	}
+}
 
 // rollCall keeps the numbers by which processes call themselves where they are proven to be global ranks, and says how many there are: lines of
 // the same words give each number from 0 on, each number in one file alone, and no other line of those files has a rank that is not called.

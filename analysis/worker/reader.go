@@ -273,6 +273,7 @@ func (r *reader) decide() (more int) {
 	head := r.head
 	r.head = nil
 	r.compareClocks(head)
+	r.saidPlace(head)
 	r.line = nil
 	for i := range head {
 		if i > 0 {

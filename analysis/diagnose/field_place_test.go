@@ -1,0 +1,43 @@
+package diagnose
+
+import (
+	"maps"
+	"strings"
+	"testing"
+)
+
+const (
+	bareError = "Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in main\n    f()\nValueError: shapes (4,) and (5,)\n"
+	accLines  = "round 1 rank R acc 0.1\nround 2 rank R acc 0.2\nround 3 rank R acc 0.3\n"
+)
+
+func ownLines(rank string) string { return strings.ReplaceAll(accLines, "R", rank) }
+
+// What a file says of itself is the place of what it holds, where the names of files or its siblings confirm it.
+func TestTheirOwnPlace(t *testing.T) {
+	with := func(files map[string]string, name, more string) map[string]string {
+		out := maps.Clone(files)
+		out[name] += more
+		return out
+	}
+	ranks := map[string]string{"a": ownLines("0"), "b": ownLines("1"), "c": ownLines("2")}
+	leaders := map[string]string{"a": ownLines("0"), "b": ownLines("8"), "c": ownLines("16")}
+	nodes := map[string]string{"ax1.txt": "node ax1, 4 GPUs\n" + fieldSteps, "ax2.txt": "node ax2, 4 GPUs\n" + fieldSteps}
+	cause := []string{"exception"}
+	for _, c := range []fieldCase{
+		{"a rank in each line", with(ranks, "b", bareError), cause, "rank 1"},
+		{"the first ranks of nodes, which write for all of theirs", with(leaders, "b", bareError), cause, "-"},
+		{"one that speaks of another", map[string]string{"a": ownLines("0") + "rank 1 acc 0.4\n", "b": ownLines("1") + bareError}, cause, "-"},
+		{"the same numbers on two nodes", with(map[string]string{"a": ownLines("0"), "b": ownLines("1"), "c": ownLines("0"), "d": ownLines("1")}, "b", bareError), cause, "-"},
+		{"numbers in the names of files, of which one is not here", map[string]string{"p1.log": ownLines("1"), "p2.log": ownLines("2") + bareError, "p3.log": ownLines("3")}, cause, "rank 2"},
+		{"two streams of a process", map[string]string{"out.0": ownLines("0"), "out.1": ownLines("1"), "err.0": "", "err.1": bareError}, cause, "rank 1"},
+		{"a node that each file gives", with(nodes, "ax2.txt", bareError), cause, "node ax2"},
+		{"a prompt, and the file is called so", map[string]string{"ax7.log": "[me@ax7 run]$ ./start\n" + fieldSteps + bareError, "b.log": fieldSteps}, cause, "node ax7"},
+		{"the node on which the batch script runs", map[string]string{"job.out": "host ax1\n" + fieldSteps + bareError, "b.log": fieldSteps}, cause, "-"},
+		{"the node of a peer", map[string]string{"ax1.txt": "node ax1\nwaiting for node ax2\n" + fieldSteps + bareError, "ax2.txt": "node ax2\n" + fieldSteps}, cause, "node ax1"},
+		{"a key in front of a line", map[string]string{"ax1.txt": fieldSteps + "top5: the best so far\n" + bareError, "b": fieldSteps}, cause, "-"},
+		{"called by the host that another file gives", map[string]string{"run.txt": "host ax-3\n" + fieldSteps, "check-ax-3.log": bareError}, cause, "node ax-3"},
+	} {
+		c.check(t)
+	}
+}

@@ -1,0 +1,121 @@
+package resolve
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"faultline/analysis/worker"
+	"faultline/pattern"
+)
+
+// saidHosts are the hosts that files give as theirs in their first lines, by file; "" where a file gives several.
+func saidHosts(obs *worker.Observations) map[string]string {
+	said := map[string]string{}
+	for i := range obs.Facts {
+		x := &obs.Facts[i]
+		if x.Key != worker.HostSaid {
+			continue
+		}
+		host := ShortHost(x.Value)
+		if old, known := said[x.File]; known && old != host {
+			host = ""
+		}
+		said[x.File] = host
+	}
+	return said
+}
+
+// nodesSaid ties files to the hosts that they give as theirs, and to one that stands in front of some of their lines only, where that is
+// confirmed: by the file's name, or because other files give others. A batch script prints the name of the first node, and then the file
+// holds what all of them print; the names in front of few lines may be keys.
+func (id *identity) nodesSaid(obs *worker.Observations) {
+	said := saidHosts(obs)
+	several := map[string]bool{}
+	for _, host := range said {
+		if host != "" {
+			several[host] = true
+		}
+	}
+	for file, host := range said {
+		switch {
+		case host == "", id.fileNode[file] != "", id.multiHost[file]:
+		case len(several) > 1, namedFor(file, host):
+			id.fileNode[file], id.nodeBasis[file] = host, "the file's own first lines"
+		}
+	}
+	for k := range obs.Tails {
+		t := &obs.Tails[k]
+		if !id.keyed[t.File] || id.fileNode[t.File] != "" || id.multiHost[t.File] {
+			continue
+		}
+		if host := onlyLabel(t); host != "" && namedFor(t.File, host) {
+			id.fileNode[t.File], id.nodeBasis[t.File] = host, "host in front of its lines, and the file's name"
+		}
+	}
+}
+
+// onlyLabel is the one name that stands in front of lines of a file as hosts do; "" where there are several, or none.
+func onlyLabel(t *worker.Tail) string {
+	only := ""
+	for i := range t.Writers {
+		host := ShortHost(t.Writers[i].Who.Host)
+		if host == "" || host == only {
+			continue
+		}
+		if only != "" {
+			return ""
+		}
+		only = host
+	}
+	return only
+}
+
+// namedFor says that a file's name, without its folders, holds that of a host.
+func namedFor(file, host string) bool {
+	return holdsWord(strings.ToLower(file[strings.LastIndexByte(file, '/')+1:]), host)
+}
+
+// hostsInFiles are the nodes that the contents of files name, in order: another file may be called by one of them.
+func (id *identity) hostsInFiles(obs *worker.Observations) []string {
+	hosts := map[string]bool{}
+	for _, host := range saidHosts(obs) {
+		hosts[host] = host != ""
+	}
+	delete(hosts, "")
+	for _, host := range id.fileNode {
+		if hostLike.MatchString(host) {
+			hosts[host] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(hosts))
+}
+
+// stream finds the word for one of a process's two streams in the name of its file: "attempt_0/2/stderr.log", "err5.txt".
+var stream = pattern.New(`(?i)(^|[/._-])(?:std)?(?:out|err|error|output)(\d*(?:$|[/._-]))`)
+
+// streams gives both streams of a process the rank and node of which one of them tells: two files whose names differ in that word alone.
+func (id *identity) streams(names []string) {
+	pairs := map[string][]string{}
+	for _, name := range names {
+		if key := stream.ReplaceAllString(name, "${1}\x00${2}"); key != name {
+			pairs[key] = append(pairs[key], name)
+		}
+	}
+	for _, pair := range pairs {
+		if len(pair) != 2 {
+			continue
+		}
+		for i, name := range pair {
+			other := pair[1-i]
+			if rank, known := id.fileRank[other]; known {
+				if _, own := id.fileRank[name]; !own {
+					id.fileRank[name] = rank
+				}
+			}
+			if id.fileNode[name] == "" && !id.multiHost[name] && id.fileNode[other] != "" {
+				id.fileNode[name], id.nodeBasis[name] = id.fileNode[other], id.nodeBasis[other]
+			}
+		}
+	}
+}
