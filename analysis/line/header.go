@@ -10,6 +10,8 @@ func (c *cursor) bracket(k int) bool {
 		return c.rank(k)
 	case hasAt(b, k, "[NeMo "):
 		return c.nemo(k)
+	case hasAt(b, k, podPrefix):
+		return !c.inner && c.pod(k)
 	}
 	if c.c10(k) || c.bracketStamp(k) || (!c.inner && (c.role(k) || c.mpi(k) || c.lineNumber(k))) || c.process(k) {
 		return true
@@ -18,6 +20,52 @@ func (c *cursor) bracket(k int) bool {
 		return true
 	}
 	return c.source(k) || c.tagged(k)
+}
+
+// podPrefix begins what kubectl logs --prefix puts in front of each line: "[pod/train-worker-3/pytorch] ".
+const podPrefix = "[pod/"
+
+// pod reads the name of a pod, which is that of the host that its processes see.
+func (c *cursor) pod(k int) bool {
+	e := closing(c.b, k, 160, ']')
+	if e < 0 || at(c.b, e+1) != ' ' {
+		return false
+	}
+	name, _, ok := bytes.Cut(c.b[k+len(podPrefix):e], []byte("/"))
+	if !ok {
+		return false
+	}
+	if c.p.Who.Host == "" {
+		c.p.Who.Host = c.names.of(name)
+	}
+	c.i = c.past(e + 1)
+	return true
+}
+
+// stern reads what stern puts in front of lines that begin with a time: "train-worker-3 pytorch 2026-05-04T09:58:21Z ".
+func (c *cursor) stern(k int) bool {
+	b := c.b
+	pod := closing(b, k, maxService, ' ')
+	if pod < 0 || bytes.IndexByte(b[k:pod], '-') < 0 {
+		return false
+	}
+	for _, ch := range b[k:pod] {
+		if !isAlnum(ch) && ch != '-' && ch != '.' {
+			return false
+		}
+	}
+	container := closing(b, pod+1, maxService, ' ')
+	if container <= pod+1 || !isDigit(at(b, container+1)) {
+		return false
+	}
+	if s, n := ParseStamp(b[container+1 : min(len(b), container+49)]); n == 0 || s.Kind != Zoned {
+		return false
+	}
+	if c.p.Who.Host == "" {
+		c.p.Who.Host = c.names.of(b[k:pod])
+	}
+	c.i = container + 1
+	return true
 }
 
 // rank reads PyTorch's "[rank99]:", the global rank. Python's excepthook puts one blank behind it, the C++ logger none.

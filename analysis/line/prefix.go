@@ -119,7 +119,7 @@ func (c *cursor) peel() bool {
 		return c.stamp(k) || (!c.inner && c.task(k)) || c.nccl(k) || (!c.inner && c.host(k))
 	case isLetter(ch):
 		return c.glog(k) || c.level(k) || (c.logged && c.logger(k)) || c.stamp(k) ||
-			c.nameLike(k) && (c.nccl(k) || c.ucx(k) || (!c.inner && (c.stream(k) || c.host(k)))) || !c.inner && c.service(k)
+			c.nameLike(k) && (c.nccl(k) || c.ucx(k) || (!c.inner && (c.stream(k) || c.host(k)))) || !c.inner && (c.service(k) || c.stern(k))
 	}
 	return false
 }
@@ -242,6 +242,9 @@ func (c *cursor) service(k int) bool {
 	}
 	if value(b[bar+2 : min(len(b), bar+66)]) {
 		return false // a row of a table
+	}
+	if c.p.Who.Host == "" {
+		c.p.Who.Host = c.names.of(b[k:e]) // its containers are places of their own
 	}
 	c.i = bar + 2
 	return true

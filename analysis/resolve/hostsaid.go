@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -89,6 +90,24 @@ func (id *identity) hostsInFiles(obs *worker.Observations) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(hosts))
+}
+
+// rangesOnNodes ties ranks to nodes by tables of the kind "node 2: c5n03 ranks 16-23".
+func (id *identity) rangesOnNodes(obs *worker.Observations) {
+	for i := range obs.Facts {
+		x := &obs.Facts[i]
+		if x.Key != worker.RanksOn {
+			continue
+		}
+		var host string
+		var from, to int
+		if _, err := fmt.Sscan(x.Value, &host, &from, &to); err != nil || to < from || to >= MaxWorld {
+			continue
+		}
+		for rank := from; rank <= to; rank++ {
+			id.tie(rank, ShortHost(host))
+		}
+	}
 }
 
 // stream finds the word for one of a process's two streams in the name of its file: "attempt_0/2/stderr.log", "err5.txt".

@@ -293,10 +293,12 @@ func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 		}
 		id.introduced[i.File][i.Global] = true
 		id.isLocal(i.File, i.Local, i.Global)
+		id.isPid(i.File, i.Pid, i.Global)
 		if h := ShortHost(i.Host); h != "" {
 			id.tie(i.Global, h)
 		}
 	}
+	id.rangesOnNodes(obs)
 	for _, c := range obs.CommInits {
 		// A communicator of the whole world has the ranks of the job.
 		if world == 0 || c.NRanks != world || c.Rank < 0 {

@@ -86,6 +86,7 @@ var factRules = []factRule{
 	{literal: "torchrun ", key: "launch_one", value: "1", pattern: pattern.New(`\btorchrun\s.*--standalone(?:\s|$)`)},
 	{literal: "torchrun ", pattern: pattern.New(`\btorchrun\s.*--nnodes[= ]\s*(?P<launch_nodes>\d+)(?:\s|$)`)},
 	{literal: "accelerate launch ", pattern: pattern.New(`\baccelerate launch\s.*--num_processes[= ]\s*(?P<launch_world>\d+)(?:\s|$)`)},
+	{literal: "training worker group of size ", pattern: pattern.New(`training worker group of size (?P<world_size>\d+)`)}, // Ray Train
 	{literal: "WORLD_SIZE", pattern: pattern.New(`(?:^|[\s'"{,;])WORLD_SIZE['"]?\s*[=:]\s*['"]?(?P<world_size>\d+)\b`)},
 	{literal: "LOCAL_WORLD_SIZE", pattern: pattern.New(`\bLOCAL_WORLD_SIZE['"]?\s*[=:]\s*['"]?(?P<ranks_per_node>\d+)\b`)},
 	{literal: "SLURM_JOB", pattern: pattern.New(`\bSLURM_JOB_?ID['"]?\s*[=:]\s*['"]?(?P<job_id>\d+)\b`)},

@@ -410,6 +410,7 @@ type Identity struct {
 	At
 	Global, Local, World int
 	Host                 string
+	Pid                  int // of the process, 0 where the line does not say it
 	// Call is set where the line may also mean a local rank: the words in front of the number. Only beside the lines of the same words by
 	// all processes can it be told (resolve.rollCall).
 	Call string

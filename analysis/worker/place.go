@@ -15,6 +15,9 @@ const (
 	RankSaid = "rank_said"
 )
 
+// RanksOn is the key of a fact: a host and the first and last of the ranks on it, by a table that a script prints.
+const RanksOn = "ranks_on"
+
 const (
 	saidLines = 64  // at the top of a file may say where it was written
 	maxSaid   = 400 // bytes of such a line
@@ -29,6 +32,9 @@ var saysHost = []*pattern.Regexp{
 
 // othersHost finds the words of lines that speak of another's host.
 var othersHost = pattern.New(`(?i)error|fail|warn|peer|\bfrom\b|lost|missing|wait|timeout|timed|abort|exit|kill|dead|connect|master|server|resolv|remote|driver|\bto (?:node|host)|://`)
+
+// ranksOn finds a row of such a table: "node 2: c5n03 ranks 16-23".
+var ranksOn = pattern.New(`(?i)(?:^|[\s:=(])([a-z][a-z-]*[0-9][\w-]*)[\s:,(]{1,3}ranks?[ =:]{1,2}(\d{1,6})\s?(?:-|to|\.\.)\s?(\d{1,6})\b`)
 
 // saidPlace reads where the file's first lines say that it is written, and by which rank, where all that name one agree.
 func (r *reader) saidPlace(head []phys) {
@@ -47,8 +53,15 @@ func (r *reader) saidPlace(head []phys) {
 				break
 			}
 		}
+		if m := ranksOn.FindSubmatch(text[pre.Len:]); m != nil {
+			emit(r, &r.obs.Facts, Fact{At: at, Key: RanksOn, Value: string(bytes.Join(m[1:], []byte(" ")))})
+		}
+		if r.callsItself(at, &pre, text[pre.Len:]) {
+			continue
+		}
 		n := saidRank(text)
-		if labelled := pre.Who != line.NoOne; n == line.Unknown || labelled || others.Match(text) || ofAGroup.Match(text) {
+		labelled, ofOther := pre.Who != line.NoOne, ofAGroup.Match(text) && !rowOf.Match(text[pre.Len:])
+		if n == line.Unknown || labelled || ofOther || others.Match(text) {
 			continue // NCCL's ranks are those of a communicator
 		}
 		if rank == line.Unknown {
@@ -59,4 +72,35 @@ func (r *reader) saidPlace(head []phys) {
 	if rank != line.Unknown && agree {
 		emit(r, &r.obs.Facts, Fact{At: said, Key: RankSaid, Value: strconv.Itoa(rank)})
 	}
+}
+
+// rowOf finds the rank, the local rank and the host in the line by which each process of a job begins: "rank 7 local 3 on lion-02 pid 9007".
+var rowOf = pattern.New(`(?i)^\W{0,3}((?:global[ _])?rank)[ =:]{1,3}(\d{1,6})\b(?:.{0,40}?\blocal(?:[ _]rank)?[ =:]{1,3}(\d{1,3})\b)?(?:.{0,80}?\b(?:on|host|node|hostname)[ =:]{1,3}([a-z][a-z-]*[0-9][\w-]*)\b)?`)
+
+// callsItself reads such a line behind the label of a launcher, which tells the writers of one file apart.
+func (r *reader) callsItself(at At, pre *line.Prefix, msg []byte) bool {
+	m := rowOf.FindSubmatch(msg)
+	if m == nil || pre.Who.Task == line.Unknown && pre.Who.MPIRank == line.Unknown || others.Match(msg) {
+		return false
+	}
+	by := pre.Who
+	at.By = &by
+	id := Identity{At: at, Global: bounded(string(m[2])), Local: line.Unknown, World: line.Unknown, Host: string(m[4]), Call: clip(m[1])}
+	if len(m[3]) > 0 {
+		id.Local = bounded(string(m[3]))
+	}
+	identify(r, id)
+	return true
+}
+
+// rayRow is a row of the table by which Ray Train tells which process is which rank.
+var rayRow = pattern.New(`\bip=([\w.:-]+), pid=(\d+)\) world_rank=(\d+), local_rank=(\d+)`)
+
+func readRayRanks(r *reader, rec *record) bool {
+	m := rayRow.FindSubmatch(rec.Text)
+	if m == nil {
+		return false
+	}
+	identify(r, Identity{At: rec.At, Host: string(m[1]), Pid: bounded(string(m[2])), Global: bounded(string(m[3])), Local: bounded(string(m[4])), World: line.Unknown})
+	return true
 }

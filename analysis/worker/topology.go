@@ -18,6 +18,7 @@ func topologyHandlers() []handler {
 		{"lightning rank", []string{"GLOBAL_RANK: ", "LOCAL_RANK: "}, readLightning},
 		{"rank and world", []string{"world_size", "orld size", "World Size", "WORLD SIZE"}, readRankWorld},
 		{"rank and host", []string{"host=", "host: ", "hostname", "node="}, readRankHost},
+		{"Ray's ranks", []string{") world_rank="}, readRayRanks},
 		{"roll call", []string{"rank: ", "Rank: ", " rank=", "Process index: "}, readRollCall},
 	}
 }
