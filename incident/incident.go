@@ -274,6 +274,8 @@ type Root struct {
 	// Named is whom lines of other processes name as gone or awaited, where that proves nobody's fault; never an accusation.
 	// One that ends in OfItsGroup is numbered within that group.
 	Named string `json:"named,omitempty"`
+	// Only is the one node of several whose lines the verdict rests on, where they prove nobody's fault; never an accusation.
+	Only string `json:"only,omitempty"`
 	// File is the one file, of Of files, in which the verdict's lines stand, where they prove no rank and no node.
 	File string `json:"file,omitempty"`
 	Of   int    `json:"of,omitempty"`

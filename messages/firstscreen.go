@@ -310,6 +310,8 @@ func unplaced(v incident.Verdict) string {
 			return capital(flat(v.Root.Named)) + "; its global rank is not stated."
 		}
 		return capital(flat(v.Root.Named)) + ", according to other processes; not proven."
+	case v.Root.Only != "":
+		return "Only " + flat(v.Root.Only) + " reports it, of several nodes; not proven to be at fault."
 	case len(v.Candidates) > 1:
 		return "" // the confidence says it
 	case v.Root.File != "":

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -267,6 +268,7 @@ func (b *builder) place(top *mechanism.Proposal) {
 		root.Component, root.Disk = ptr(top.Component), top.Disk.Mountpath
 	}
 	root.Item = optional(item(top))
+	root.Only = b.confined(top)
 	root.File, root.Of = b.oneFile(top)
 }
 
@@ -281,6 +283,38 @@ func (b *builder) scoped(top *mechanism.Proposal) {
 	if !scope.NamesNode() {
 		v.Root.Nodes, v.Scope = []string{}, "all"
 	}
+}
+
+// confined is the one node of several whose lines a verdict rests on that names nobody: what mostly concerns the whole job is reported there
+// alone. Those who wait for it do not count, and a store or a network is not on the node that reports it.
+func (b *builder) confined(top *mechanism.Proposal) string {
+	root, f := &b.r.Verdict.Root, b.s.Facts
+	placed := len(root.Ranks)+len(root.Nodes)+len(root.Frontier) > 0
+	outside := slices.Contains([]knowledge.Scope{knowledge.ScopeStorage, knowledge.ScopeFabric}, top.Scoped(top.Mechanism))
+	if placed || outside || top.Class != mechanism.Local || len(f.Coverage.NodesSeen) < 2 {
+		return ""
+	}
+	nodes, signs := map[string]bool{}, map[knowledge.ID]bool{}
+	for _, fl := range top.Failures {
+		if fl.Role == knowledge.CauseRole && !fl.Says(knowledge.AwaitsPeers) {
+			nodes[fl.Node], signs[fl.Sign] = true, true
+		}
+	}
+	delete(signs, "")
+	for i := range f.Obs.Signs {
+		if x := &f.Obs.Signs[i]; signs[x.ID] {
+			nodes[f.NodeOf(x.At)] = true
+		}
+	}
+	for i := range f.Obs.Exceptions {
+		if x := &f.Obs.Exceptions[i]; slices.ContainsFunc(x.Signs, func(id knowledge.ID) bool { return signs[id] }) {
+			nodes[f.NodeOf(x.At)] = true
+		}
+	}
+	if len(nodes) != 1 {
+		return ""
+	}
+	return slices.Collect(maps.Keys(nodes))[0]
 }
 
 // noRank takes back the ranks that were to blame; the nodes stay.
