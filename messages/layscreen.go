@@ -29,7 +29,7 @@ func FirstScreen(r *incident.Report, columns int) []string {
 const screenWords = 119
 
 // shorter are the parts that end after their first sentence where the screen is too long, the readiest first.
-var shorter = []string{labelAlso, labelClue + " 3", labelReason, labelConfirm, labelClue + " 2", labelStuck, labelEvidence, labelMissing, labelConfidence, labelStorage, labelBefore}
+var shorter = []string{labelAlso, labelClue + " 4", labelClue + " 3", labelReason, labelConfirm, labelClue + " 2", labelStuck, labelEvidence, labelMissing, labelConfidence, labelStorage, labelBefore}
 
 // fitWords takes parts from the screen until it has at most so many words: first the ends of parts, then whole ones.
 func fitWords(ps []part, most int) []part {
@@ -46,7 +46,7 @@ func fitWords(ps []part, most int) []part {
 			}
 		}
 	}
-	for _, label := range shorter[:5] {
+	for _, label := range shorter[:6] {
 		if size() > most {
 			ps = slices.DeleteFunc(ps, func(p part) bool { return p.Label == label })
 		}

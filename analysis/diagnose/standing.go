@@ -24,7 +24,7 @@ const least = 10
 // loud is how many points another line needs beside a verdict that may not be all.
 const loud = 30
 
-// mostBeside is how many are reported beside a set of causes.
+// mostBeside is how many are reported beside what ranks last printed that lack a line of all others.
 const mostBeside = 2
 
 // standouts reports the lines that stand out where the run, or a part of what may have ended it, is not explained.
@@ -34,20 +34,17 @@ func (b *builder) standouts() {
 		return
 	}
 	most := mostStandouts
-	if len(v.Candidates) > 1 {
-		most = mostBeside
+	caused := b.caused()
+	lines := slices.DeleteFunc(b.clues(), func(l *novel.Line) bool { return l.Score < least || caused && l.Sign.Ends })
+	var silent []incident.Standout
+	if len(lines) > 0 {
+		if silent = b.ofSilent(lines[0]); len(silent) > 0 {
+			most = mostBeside
+		}
 	}
-	var shown []*novel.Line
-	for _, l := range b.clues() {
-		if l.Score < least || len(shown) == most {
-			break
-		}
-		if slices.ContainsFunc(shown, l.Within) {
-			continue
-		}
-		b.r.Standouts, shown = append(b.r.Standouts, standout(l)), append(shown, l)
-		if silent := b.ofSilent(l); len(shown) == 1 && len(silent) > 0 {
-			b.r.Standouts, most = append(b.r.Standouts, silent...), mostBeside
+	for i, l := range novel.Pick(lines, most) {
+		if b.r.Standouts = append(b.r.Standouts, standout(l)); i == 0 {
+			b.r.Standouts = append(b.r.Standouts, silent...)
 		}
 	}
 	if s := b.s.Facts.Standing; len(b.r.Standouts) == 0 && len(s) > 0 && len(b.s.Facts.Tails) == 0 && v.Mechanism == unknown {
@@ -220,6 +217,15 @@ func (b *builder) bare() bool {
 		}
 	}
 	return true
+}
+
+// caused says that a failure is known that may be the cause: then how something ended is no news.
+func (b *builder) caused() bool {
+	return slices.ContainsFunc(b.d.winners, func(p *mechanism.Proposal) bool {
+		return slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool {
+			return fl.Role == knowledge.CauseRole && fl.Kind != resolve.KindExit && fl.Kind != resolve.KindTask
+		})
+	})
 }
 
 // cites says that the verdict rests on a line: it stands on the first screen already.

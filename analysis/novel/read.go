@@ -10,11 +10,13 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
 	"faultline/analysis/line"
 	"faultline/knowledge/severity"
+	"faultline/pattern"
 )
 
 // Read reads one file.
@@ -301,13 +303,20 @@ func stated(record []byte, text string) severity.Sign {
 func (k *Kind) write(b []byte, at Place) {
 	each, lines := fewEach, int64(fewEach)
 	if k.Sign.Level >= severity.Failed {
-		each, lines = manyEach, 4*manyEach
+		each, lines = manyEach, mostSpoken
 	}
 	if k.N > lines {
 		k.Crowd = true
 		return
 	}
 	p := line.Parse(b)
+	if k.Sign.Level >= severity.Failed {
+		k.speak(b, &p, at)
+	}
+	if k.N > max(int64(fewEach), 4*manyEach) {
+		k.Crowd = true
+		return
+	}
 	switch {
 	case slices.Contains(k.Who, p.Who):
 	case len(k.Who) < each:
@@ -319,6 +328,40 @@ func (k *Kind) write(b []byte, at Place) {
 		k.Crowd = true
 	}
 }
+
+// speak notes the rank that a line states for its writer, in front of it or early in its text.
+func (k *Kind) speak(b []byte, p *line.Prefix, at Place) {
+	rank := p.Who.Global
+	if rank < 0 {
+		rank = statedRank(b[min(p.Len, len(b)):])
+	}
+	if rank < 0 {
+		k.nameless = true
+		return
+	}
+	if k.spoken == nil {
+		k.spoken = map[int]Place{}
+	}
+	if _, had := k.spoken[rank]; !had {
+		k.spoken[rank] = at
+	}
+}
+
+// statedRank is the first rank that a message names near its beginning: "[Rank 3] …". −1 where it names none.
+func statedRank(message []byte) int {
+	m := early.FindSubmatch(message[:min(len(message), introduction)])
+	if m == nil {
+		return -1
+	}
+	rank, err := strconv.Atoi(string(m[1]))
+	if err != nil {
+		return -1
+	}
+	return rank
+}
+
+// early is how messages name a rank; "local_rank 3" and "nranks 8" do not.
+var early = pattern.New(`(?i)(?:^|[^a-z_])rank[ :=]{0,2}(\d{1,6})(?:\D|$)`)
 
 // leastWords is how many words a line needs to tell somebody something.
 const leastWords = 2

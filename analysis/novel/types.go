@@ -7,20 +7,22 @@ import (
 
 // Bounds of one file.
 const (
-	chunk      = 256 << 10
-	mostKinds  = 8 << 10 // shapes that are kept; beyond, only what sounds bad is
-	mostBad    = 1 << 10 // of those beyond
-	mostText   = 400     // bytes of a line that are kept
-	mostQuoted = 1200    // bytes of a line that a quotation holds
-	mostLine   = 4 << 10 // bytes of a line that are looked at
-	mostStops  = 32
-	stopLines  = 80 // lines of a traceback, panic or stack
-	lastLines  = 3
-	mostBelow  = 64 // lines, all of a few shapes, that may follow one of the last
-	nextLines  = 2  // behind the last step
-	fewEach    = 4  // writers of a shape that are told apart
-	manyEach   = 64 // of one that sounds bad: who does not print it may matter
-	around     = 64 // KiB behind the last step that are read whatever the budget is
+	chunk        = 256 << 10
+	mostKinds    = 8 << 10 // shapes that are kept; beyond, only what sounds bad is
+	mostBad      = 1 << 10 // of those beyond
+	mostText     = 400     // bytes of a line that are kept
+	mostQuoted   = 1200    // bytes of a line that a quotation holds
+	mostLine     = 4 << 10 // bytes of a line that are looked at
+	mostStops    = 32
+	stopLines    = 80 // lines of a traceback, panic or stack
+	lastLines    = 3
+	mostBelow    = 64      // lines, all of a few shapes, that may follow one of the last
+	nextLines    = 2       // behind the last step
+	fewEach      = 4       // writers of a shape that are told apart
+	manyEach     = 64      // of one that sounds bad: who does not print it may matter
+	mostSpoken   = 4 << 10 // lines of one that sounds bad whose writers are looked for
+	introduction = 64      // bytes of a message in which it may name its writer
+	around       = 64      // KiB behind the last step that are read whatever the budget is
 )
 
 // Options say what is known of a file before it is read.
@@ -59,6 +61,9 @@ type Kind struct {
 	first  Place
 	firsts []Place // of each writer, where the shape sounds bad
 	until  int64   // offset of the newest line
+	// spoken is where each rank that lines state for their writers printed the shape first, where it sounds bad; nameless: some state none.
+	spoken   map[int]Place
+	nameless bool
 	saying
 	outcome
 	frame bool // a frame of a Python traceback

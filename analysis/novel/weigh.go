@@ -172,12 +172,16 @@ type candidate struct {
 	rank    map[int]bool
 	spoke   map[int]Spot // where each rank printed it first
 	crowd   bool         // some of its writers are not known
-	side    side
-	time    moment
-	first   map[string]int64 // where it sounds bad first, by file
-	follows bool             // something in its file sounds bad before it
-	outdone bool             // it tells only that something ended, where others tell more
-	allOver bool             // it is printed from the beginning of a file to its end
+	// stated is where each rank printed it first by what the lines themselves state; nameless: some state nothing.
+	stated   map[int]Spot
+	nameless bool
+	side     side
+	time     moment
+	first    map[string]int64 // where it sounds bad first, by file
+	follows  bool             // something in its file sounds bad before it
+	close    bool             // that is only a few lines above
+	outdone  bool             // it tells only that something ended, where others tell more
+	allOver  bool             // it is printed from the beginning of a file to its end
 	outcome
 }
 
@@ -218,7 +222,7 @@ func Weigh(files []*File, w World, n int) []Line {
 			}
 			c := by[key]
 			if c == nil {
-				c = &candidate{Line: Line{File: f.Name, At: k.At, Text: k.Text, Template: Hash([]byte(t)), Level: k.Sign.Level, Rank: -1}, kind: k, file: f, few: true, world: &w, rank: map[int]bool{}, spoke: map[int]Spot{}, first: map[string]int64{}}
+				c = &candidate{Line: Line{File: f.Name, At: k.At, Text: k.Text, Template: Hash([]byte(t)), Level: k.Sign.Level, Rank: -1}, kind: k, file: f, few: true, world: &w, rank: map[int]bool{}, spoke: map[int]Spot{}, stated: map[int]Spot{}, first: map[string]int64{}}
 				by[key] = c
 				all = append(all, c)
 			}
@@ -315,7 +319,12 @@ func (c *candidate) when(f *File, k *Kind) (m moment) {
 
 // writers adds those who wrote lines of a shape.
 func (c *candidate) writers(f *File, k *Kind) {
-	c.crowd = c.crowd || k.Crowd
+	c.crowd, c.nameless = c.crowd || k.Crowd, c.nameless || k.nameless || k.N > mostSpoken
+	for rank, at := range k.spoken {
+		if spot, had := c.stated[rank]; !had || f.Name < spot.File {
+			c.stated[rank] = Spot{f.Name, at}
+		}
+	}
 	for i, who := range k.Who {
 		if c.world.Place != nil && k.Sign.Level >= severity.Failed {
 			if rank, _ := c.world.Place(f.Name, k.At, &k.Who[i]); rank >= 0 {
@@ -431,13 +440,15 @@ var rules = []rule{
 	{"known", -10, func(c *candidate) bool { return c.Known.Echo }, always("similar lines are usually consequences of another failure")},
 	{"words", -20, func(c *candidate) bool { return c.kind.mute }, always("it means little on its own")},
 	{"words", -25, func(c *candidate) bool { return c.heading() }, always("it only introduces what follows")},
+	{"words", -25, func(c *candidate) bool { return severity.Advises(Message(c.Text)) }, always("it gives advice")},
 	{"end", -15, func(c *candidate) bool { return c.outdone }, always("it says how something ended, not why")},
 	{"position", 18, func(c *candidate) bool { return c.Last == 1 && !c.world.Tables }, func(c *candidate) string { return c.ends("the last line") }},
 	{"position", 14, func(c *candidate) bool { return c.Last > 0 && !c.world.Tables }, func(c *candidate) string { return c.ends("among the last lines") }},
 	{"position", 14, func(c *candidate) bool { return c.world.Stepped && c.Behind && c.kind.Next > 0 }, always("it comes right after the last step")},
 	{"position", 10, func(c *candidate) bool { return c.world.Stepped && c.Behind }, always("it comes after the last step")},
 	{"position", 6, func(c *candidate) bool { return c.Unsure && c.Level >= severity.Failed }, always("nothing shows that training continued after it")},
-	{"order", 20, func(c *candidate) bool { return c.Earliest }, always("nothing earlier in the job looks like trouble")},
+	{"order", 20, func(c *candidate) bool { return c.Earliest && !c.follows }, always("nothing earlier in the job looks like trouble")},
+	{"order", 10, func(c *candidate) bool { return c.Earliest }, always("nothing earlier in other files looks like trouble")},
 	{"order", -20, func(c *candidate) bool { return c.follows && !c.world.Tables }, always("something earlier in its file looks like trouble")},
 	{"spatial", 15, func(c *candidate) bool { return c.Minority }, only},
 	{"spatial", 22, func(c *candidate) bool { return len(c.Silent) > 0 }, allBut},
@@ -513,21 +524,31 @@ func minority(c *candidate) bool {
 // leastSpoken is how many ranks must print a line before it tells something that others do not.
 const leastSpoken = 3
 
+// printed says whether a rank printed it, for how many ranks that holds, and whether all who printed it are known: by the places of its lines,
+// else by the ranks that they state.
+func (c *candidate) printed() (by func(rank int) bool, n int, known bool) {
+	if !c.crowd {
+		return func(rank int) bool { return c.rank[rank] }, len(c.rank), true
+	}
+	return func(rank int) bool { _, ok := c.stated[rank]; return ok }, len(c.stated), !c.nameless
+}
+
 // silent are the few ranks that do not print what all others print; nil where nobody knows all who do.
 func (c *candidate) silent() (silent []int) {
 	all, most := len(c.world.Ranks), c.world.fewRanks()
-	if c.crowd || !c.trouble() || len(c.rank) < leastSpoken || len(c.rank) == all || all-len(c.rank) > most {
+	by, n, known := c.printed()
+	if !known || !c.trouble() || n < leastSpoken || n == all || all-n > most {
 		return nil
 	}
 	for _, r := range c.world.Ranks {
-		if !c.rank[r] {
+		if !by(r) {
 			silent = append(silent, r)
 		}
 	}
 	if len(silent) > most {
 		return nil
 	}
-	c.Spoken = len(c.rank)
+	c.Spoken = n
 	return silent
 }
 

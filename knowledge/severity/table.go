@@ -60,7 +60,7 @@ var phraseList = map[Level][]string{
 		"forrtl: severe", "fortran runtime error", "error stop", "mpi_abort", "caught exception", "致命错误", "致命的", "核心已转储", "吐核", "コアダンプ", "치명적",
 		"core généré", "speicherabzug", "volcado", "core créé", "зрут пам", "образ памяти сброшен"},
 	Warning: {"must be", "no longer", "waited for", "still waiting", "did not", "does not", "was not", "were not", "not found"},
-	Failed: {"could not", "couldn’t", "can't", "can not", "timed out", "gave up", "giving up", "no such", "not responding", "did not respond", "does not respond", "no response",
+	Failed: {"could not", "couldn’t", "can't", "can not", "timed out", "times out", "gave up", "giving up", "no such", "not responding", "did not respond", "does not respond", "no response",
 		"not available", "not enough", "not permitted", "is closed", "was closed by", "closed by peer", "closed by remote", "went away", "gone away", "lost contact", "lost connection",
 		"connection lost", "link down", "link is down", "no heartbeat", "heartbeat missed", "missed heartbeat", "missed heartbeats", "unexpected end", "unexpected eof", "premature end", "end of file",
 		"wrong size", "different size", "size mismatch", "does not match", "do not match", "don't match", "not equal", "never joined", "never arrived", "no progress", "not making progress",
