@@ -80,7 +80,6 @@ func TestEveryRowOfTheTableCounts(t *testing.T) {
 		{"known as an echo", "mux", one(base + "mux failed\n"), echo, "severity 30 position 18 known -10 rarity 8 temporal 4"},
 		{"below another", "mux", one(base + "dup failed\nmux failed\n"), stepped, "severity 30 order -20 position 18 rarity 8 temporal 4"},
 		{"before all others", "mux", one(base + "mux failed\nmuch, much later all else failed\n"), timed, "severity 30 order 20 position 14 rarity 8 temporal 4"},
-		{"at the same time as another above it", "mux", one(base + "dup failed\nmux failed\n"), timed, "severity 30 position 18 order 10 rarity 8 temporal 4"},
 		{"advice", "Hint", one(base + "Hint: see whether mux failed\n"), stepped, "severity 30 words -25 position 18 rarity 8 temporal 4"},
 		{"announcing what follows", "mux", one(base + "mux failed:\n"), stepped, "severity 30 words -25 position 18 rarity 8 temporal 4"},
 		{"how it ended, beside why", "mux", one(base + "mux exited with code 3\ndup failed\n"), stepped, "severity 30 end -15 position 14 rarity 8 temporal 4"},
