@@ -65,6 +65,13 @@ func TestDroppedCopiesTakeNothingAway(t *testing.T) {
 			}
 		}
 	}
+	// A batch that misses its copies comes short: who put it together is not to blame.
+	short := examined(lineOf(clientCut, -9*3600), lineOf(readTimeout, -9*3600))
+	short.told(1, aislog.BatchAborted, "", "x-get-batch[gbt]-ais://lab t[t-2] bcast abort [ Warning: failed to transmit GET response ]", 1)
+	short.all = append(short.troubles(), short.act("evict-listrange", "", "x-evict-listrange[e1]-ais://lab started, ", 2))
+	if a, _ := short.judged(short.roots()...); a.Judgement == Implicated {
+		t.Errorf("a batch that comes short: %s", a.Why)
+	}
 	x := examined(missed404(object, 0))
 	for d := range x.daemons {
 		x.counted(5, 7, d)

@@ -64,7 +64,7 @@ func (x *inquiry) causes(a, b *trouble) bool {
 // leaves.
 func (x *inquiry) explains(a, b *trouble) bool {
 	switch a.act().takes {
-	case ofBucket:
+	case ofBucket, ofCopies:
 		if a.action == countedDeletion && (x.usual(a) || !x.missing(a)) {
 			return false // objects come and go all the time
 		}

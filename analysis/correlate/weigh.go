@@ -78,6 +78,8 @@ func (x *inquiry) test(t *trouble) *Episode {
 	switch {
 	case !x.Possible:
 		e.Standing, e.Why = Coincident, "other evidence shows what ended the job, and storage doesn't explain it"
+	case t.act().takes == ofCopies:
+		e.Standing, e.Why = Coincident, "only copies were removed; they are read again from the store behind AIStore"
 	case t.relayed != nil:
 		e.Standing, e.Why = Cause, "AIStore passed its answer on to "+x.who()
 	case !x.clock.Known():
