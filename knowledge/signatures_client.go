@@ -156,6 +156,7 @@ var clientSignatures = []Signature{
 		Literals:  []string{"STATUS:"}, Not: []string{"Retrying ", "Falling back", "Failed to fetch", "SlowDown", "Too Many Requests"},
 		Pattern: `(?:Error|ErrObjNotFound): STATUS:(?:40[0-8]|50\d|5[1-9]\d), MESSAGE:.{0,80}?(?:remote-cluster\[|(?:aws|gcp|azure|oci)-error\[)(?P<text>.{1,160})`,
 		Meaning: "AIStore passed on the answer of the store behind it, which failed, refused, or does not have the object.",
+		Do:      []Advice{{"Read the same object from the store behind it, from a storage node.", "ais bucket props show BUCKET; ais show remote-cluster"}},
 		Source:  "AIStore ais/backend (extractErrCode, _awsErr, _gcpErr, azErrPrefix, ociErrPrefix), v1.5.0; Python SDK, APIRequestError",
 		Example: "aistore.sdk.errors.AISError: STATUS:500, MESSAGE:remote-cluster[Xk3pQ9sTz/@far]: dial tcp 10.0.7.4:51080: connect: connection refused, REQ_URL:http://t1:51081/v1/objects/b/o",
 	},

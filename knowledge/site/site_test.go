@@ -47,7 +47,7 @@ func TestFaultsAreNamedWithTheirLine(t *testing.T) {
 		{"a brace of the text", line, "line: 'xfab: heartbeat {\"port\"}'", "write a literal brace as {{"},
 		{"two side by side", line, "line: 'xfab: heartbeat lost on port {port}{unit}'", "directly follows another placeholder"},
 		{"one name twice", line, "line: 'xfab: heartbeat lost on {port} and {port}'", "{port} appears twice"},
-		{"an advice with a hole", "  meaning:", "  do: [{text: 'Look at {prot}.'}]\n  meaning:", `{prot} is unknown; you can use {job}, {node}, {nodes}, {root}, {rank}, {pid}, {target}, {last}, {frame}, {line}, {save}, {since}, {port}; did you mean`},
+		{"an advice with a hole", "  meaning:", "  do: [{text: 'Look at {prot}.'}]\n  meaning:", `{prot} is unknown; you can use {job}, {node}, {nodes}, {root}, {rank}, {pid}, {target}, {mountpath}, {disk}, {last}, {frame}, {line}, {save}, {since}, {port}; did you mean`},
 		{"a name that the line has not", "  meaning:", "  names: [{capture: prot, is: host, whose: lost}]\n  meaning:", `the line has no {prot}; did you mean "port"?`},
 		{"a name of no kind", "  meaning:", "  names: [{capture: port, is: hots, whose: lost}]\n  meaning:", `"hots" is not one of rank`},
 		{"an action for nothing", entry, "actions:\n- owner: cluster\n", "s.yaml:2: actions[0]: give either a mechanism or an entry"},
