@@ -1,7 +1,5 @@
 package knowledge
 
-import "strings"
-
 // Errno is one error number of the operating system, as Python prints it: [Errno 28].
 type Errno struct {
 	Number    int
@@ -60,16 +58,6 @@ func Errnos() []Errno { return append([]Errno(nil), errnos...) }
 func ErrnoByNumber(n int) (Errno, bool) {
 	for _, e := range errnos {
 		if e.Number == n {
-			return e, true
-		}
-	}
-	return Errno{}, false
-}
-
-// ErrnoByName finds "ENOSPC", in any case.
-func ErrnoByName(name string) (Errno, bool) {
-	for _, e := range errnos {
-		if strings.EqualFold(e.Name, name) {
 			return e, true
 		}
 	}

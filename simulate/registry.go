@@ -57,15 +57,6 @@ func Mechanisms(line int) []string {
 	return out
 }
 
-// Ablations lists what can be removed from a mechanism's evidence; "" (nothing) is not listed.
-func Ablations(name string) []string {
-	m, err := findMechanism(name)
-	if err != nil {
-		return nil
-	}
-	return slices.Clone(m.ablations)
-}
-
 // Generate plays one spec. The same spec always gives the same bytes.
 func Generate(spec Spec) (*Incident, error) {
 	m, err := findMechanism(spec.Mechanism)

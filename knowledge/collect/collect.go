@@ -61,6 +61,3 @@ func strip(s string) string {
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
-
-// Cost is what waiting costs, in GPU hours a minute; 0 where the number of GPUs is not known.
-func Cost(gpus int) float64 { return float64(gpus) / 60 }

@@ -121,9 +121,6 @@ func (c *Cluster) jitter(most time.Duration) time.Duration {
 	return time.Duration(c.rng.Int64N(int64(most)))
 }
 
-// Endpoint is where clients send requests first.
-func (c *Cluster) Endpoint() string { return "http://" + c.Primary().public() }
-
 // bucket is the bucket's name without its provider.
 func (c *Cluster) bucket() string {
 	_, name, _ := strings.Cut(c.Bucket, "://")
