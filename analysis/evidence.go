@@ -209,8 +209,7 @@ func readKinds(ctx context.Context, from scan.Opener, f given, readers map[*evid
 		kinds = kindsIn(head, len(head) < smallLog)
 		if f.log {
 			kinds = slices.DeleteFunc(kinds, func(k *evidenceKind) bool { return k.besides })
-		}
-		if len(kinds) == 0 {
+		} else if len(kinds) == 0 {
 			return nil, fmt.Sprintf("not used: %s isn't a known kind of evidence (docs/evidence.md lists them)", s.Name)
 		}
 	}
