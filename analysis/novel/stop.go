@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"faultline/analysis/ascii"
 	"faultline/pattern"
 )
 
@@ -154,12 +155,25 @@ func (b *block) extent() int {
 }
 
 func framedLine(l string) bool {
+	if !namesPlace(l) {
+		return false
+	}
 	for i := range frameForms {
 		if frameForms[i].re.MatchString(l) {
 			return true
 		}
 	}
 	return false
+}
+
+// namesPlace reports whether a line may hold a frame: each names a line of a file, as "line 7" or behind the end of the file's name.
+func namesPlace(l string) bool {
+	for i := 1; i+1 < len(l); i++ {
+		if l[i] == ':' && (ascii.Letter(l[i-1]) || l[i-1] == '0') && ascii.Digit(l[i+1]) { // .f90:7
+			return true
+		}
+	}
+	return strings.Contains(l, "line ")
 }
 
 func causedLine(l string) bool {
@@ -201,18 +215,24 @@ func (b *block) warns(kind string) bool {
 
 // frame finds the innermost frame of the user's own code, else the innermost of all.
 func (b *block) frame(s *Stop) {
+	var places []int
+	for i, l := range b.lines {
+		if namesPlace(l) {
+			places = append(places, i)
+		}
+	}
 	for i := range frameForms {
-		if f := b.innermost(&frameForms[i]); f != nil {
+		if f := b.innermost(&frameForms[i], places); f != nil {
 			s.Frame = *f
 			return
 		}
 	}
 }
 
-// innermost is the frame of one form that is nearest to the failure, of the user's own code if there is any; nil where there is none.
-func (b *block) innermost(form *frameForm) *Frame {
+// innermost is the frame of one form that is nearest to the failure, of the user's own code if there is any; nil where none of the places is one.
+func (b *block) innermost(form *frameForm, places []int) *Frame {
 	var own, any *Frame
-	for i := range b.lines {
+	for _, i := range places {
 		f := b.frameAt(form, i)
 		if f == nil {
 			continue

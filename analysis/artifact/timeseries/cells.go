@@ -79,6 +79,9 @@ func peel(s string) (st line.Stamp, rest string, ok bool) {
 			return st, strings.TrimSpace(rest), true
 		}
 	}
+	if !between(s, ':') {
+		return st, s, false
+	}
 	all := inside.FindAllStringSubmatchIndex(s, -1)
 	if len(all) == 0 {
 		return st, s, false
@@ -90,8 +93,21 @@ func peel(s string) (st line.Stamp, rest string, ok bool) {
 	return line.Stamp{}, s, false
 }
 
+// between reports whether a byte stands between two digits: most lines tell no time, and an expression takes long to find that out.
+func between(s string, c byte) bool {
+	for i := 1; i+1 < len(s); i++ {
+		if s[i] == c && ascii.Digit(s[i-1]) && ascii.Digit(s[i+1]) {
+			return true
+		}
+	}
+	return false
+}
+
 // moment is the stamp that stands anywhere in a line that is no row.
 func moment(s string) (line.Stamp, bool) {
+	if !between(s, ':') {
+		return line.Stamp{}, false
+	}
 	m := inside.FindStringSubmatchIndex(s)
 	if m == nil {
 		return line.Stamp{}, false
@@ -102,6 +118,9 @@ func moment(s string) (line.Stamp, bool) {
 
 // day is the date that a line states without a time.
 func day(s string) (line.Stamp, bool) {
+	if !between(s, '-') && !between(s, '/') {
+		return line.Stamp{}, false
+	}
 	m := dateOnly.FindStringSubmatch(s)
 	if m == nil {
 		return line.Stamp{}, false

@@ -39,7 +39,8 @@ type reader struct {
 	cells int
 	rows  int
 	// paired are rows of names and values.
-	paired int
+	paired      int
+	recognising bool // whose table it is does not matter
 }
 
 // Recognise says whether a file that begins so is a table over time, or holds rows of one.
@@ -60,6 +61,7 @@ func begin(head []byte) *reader {
 		}
 	}
 	r := newReader()
+	r.recognising = true
 	rest := string(head)
 	for n := int64(1); rest != "" && r.rows < 4*maxNames; n++ {
 		text, more, _ := strings.Cut(rest, "\n")
@@ -285,7 +287,7 @@ func (r *reader) between(text string) {
 
 // host takes the host that a line names which is no row.
 func (r *reader) host(text string) {
-	if r.t.Host != "" {
+	if r.t.Host != "" || r.recognising {
 		return
 	}
 	for i, h := range hosts.FindStringSubmatch(text) {

@@ -87,3 +87,15 @@ func TestALogIsNoTable(t *testing.T) {
 		}
 	}
 }
+
+// Whether a byte stands between digits is asked before the expressions that find times and dates.
+func FuzzBetween(f *testing.F) {
+	for _, s := range []string{"at 12:30:45 now", "2026-05-06", "05/06/2026", "05/06/2026 10:11:12 PM", "a:b", "1:2", "step 3, loss 2.1", "::", ""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if inside.MatchString(s) && !between(s, ':') || dateOnly.MatchString(s) && !between(s, '-') && !between(s, '/') {
+			t.Errorf("%q holds a time or a date", s)
+		}
+	})
+}
