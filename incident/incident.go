@@ -411,6 +411,7 @@ type Link struct {
 // What a link, or the finding that it is made of, tells of.
 const (
 	LinkWait    = "wait"    // ranks waited in a collective
+	LinkAway    = "away"    // a rank was not among them
 	LinkHeld    = "held"    // what the rank that held them was doing
 	LinkPurpose = "purpose" // what a collective is for, or how far its members are apart: it explains a wait and answers no why
 )

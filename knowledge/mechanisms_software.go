@@ -82,7 +82,7 @@ var softwareMechanisms = []Mechanism{
 	{
 		Slug: HostOOM, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
 		Nature: EndsProcess | Killed | ByKernel,
-		Title:  "the node ran out of memory",
+		Title:  "host memory ran out",
 		Meaning: "The kernel killed a process because the job hit its memory limit (cgroup OOM) or the machine ran out of memory. " +
 			"This is host memory, not GPU memory.",
 		Now: []Advice{

@@ -167,11 +167,11 @@ var storageMechanisms = []Mechanism{
 		Nature: Strain | AIStoreOnly,
 		Trouble: &Trouble{
 			Order: 1,
-			Told:  "{mountpath} on {daemon} failed or was disabled",
+			Told:  "{mountpath} on {daemon} had I/O errors or was disabled",
 			Led:   "{daemon} had a disk problem", LeadsTo: []Slug{StorageFull, AISBatchObjectLoss, AISStreamBroken, AISRebalance, AISDaemonRestart, AISResourcePressure, NotFound},
 			Faults: []string{"server"}, Words: []string{"STATUS:500", "input/output error"},
 		},
-		Title: "an AIStore disk failed",
+		Title: "AIStore disk errors",
 		Meaning: "A disk on an AIStore target reported errors or was taken out of service. " +
 			"Objects on it are unavailable unless they have copies.",
 		Now: []Advice{

@@ -278,7 +278,7 @@ var memorySignatures = []Signature{
 		Says:     ByDaemon,
 		Literals: []string{"srun: error: ", ": Out Of Memory"}, Pattern: `srun: error: (?P<host>\S+): tasks? (?P<tasks>[\d,\-\[\]]+): Out Of Memory`,
 		Names:   []Name{{"host", AsHost, Culprit}, {"tasks", AsTask, Culprit}},
-		Meaning: "The node's OOM killer killed this task for using too much host memory, so SLURM ended the step.",
+		Meaning: "SLURM reports that the kernel killed this task for using too much host memory.",
 		Source:  "SLURM src/srun/task_state.c and launch, 17.11 to 26.05",
 		Example: "srun: error: nid006024: task 0: Out Of Memory",
 	},

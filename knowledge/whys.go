@@ -21,7 +21,7 @@ var whysOf = map[Slug][]string{
 		"Why was the memory budget (parameters, gradients, optimizer, activations) not calculated before the run?",
 	},
 	HostOOM: {
-		"Why did the processes on this node need more memory than it has: workers, caches, or a leak?",
+		"Why did the processes on this node need more memory than they may use: workers, caches, or a leak?",
 		"Why did nobody notice the growth in host memory?",
 	},
 	NonFiniteLoss: {

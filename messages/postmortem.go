@@ -80,8 +80,8 @@ func (a actionItem) Box() string {
 // How much a post-mortem shows: it is one page.
 const (
 	postmortemEvents = 12
-	postmortemProofs = 10
-	proofsOfLink     = 2
+	postmortemProofs = 12
+	proofsOfLink     = 3
 	postmortemText   = 420
 	daemonsWords     = 260
 )
@@ -262,12 +262,40 @@ func (p *postmortem) impact(v *view, s Story) {
 		add("GPUs idle", minutes(idle)+" from the first failure to the end of the job"+idleCost(r, idle, s.Price))
 	}
 	if r.Verdict.Status != incident.NoFailure {
-		next := resubmitStep(r)
-		if slices.ContainsFunc(r.Recommendations, func(a incident.Recommendation) bool { return dues[a.When] == beforeNext && !past(a, r) }) {
-			next += " First do the action items that are due before it."
-		}
-		add("Next run", next)
+		add("Next run", nextRun(r))
 	}
+}
+
+// nextRun is what the report says of it, after what others have to do first: what a team has to see to before it is not safe until then.
+func nextRun(r *incident.Report) string {
+	first := func(of func(incident.Recommendation) bool) bool {
+		return slices.ContainsFunc(r.Recommendations, func(a incident.Recommendation) bool { return dueOf(a, r) == beforeNext && !past(a, r) && of(a) })
+	}
+	next := resubmitStep(r)
+	switch {
+	case first(func(a incident.Recommendation) bool { return teamOf(a.Owner) != teamOf("") }):
+		next = strings.Replace(next, resubmitText("yes"), "Resubmit after the items that are due before the next run", 1)
+		return strings.Replace(next, "OK to resubmit", "Resubmit after the items that are due before the next run", 1)
+	case first(func(a incident.Recommendation) bool { return !ofSubmission(a) }):
+		next += " First do the action items that are due before it."
+	}
+	return next
+}
+
+// ofSubmission says that an item is part of submitting the job again.
+func ofSubmission(a incident.Recommendation) bool { return strings.HasPrefix(a.Command, "sbatch ") }
+
+// dueOf is by when an item is due. What is looked up on a node that the next run leaves out does not hold that run up; what shows an unknown
+// cause next time has to be there in the next run.
+func dueOf(a incident.Recommendation, r *incident.Report) string {
+	due := dues[a.When]
+	switch {
+	case a.When == "now" && teamOf(a.Owner) == teams["cluster"] && len(r.Action.ExcludeNodes) > 0:
+		return "before " + nodeList(r.Action.ExcludeNodes) + " is used again"
+	case a.When == "next-time" && (r.Verdict.Origin == originUnknown || r.Verdict.Status == incident.Inconclusive):
+		return beforeNext
+	}
+	return due
 }
 
 // fromTo is a time of day to another, with the second's date where it is another day.
@@ -383,7 +411,12 @@ func lostUnknown(r *incident.Report) string {
 	if r.Verdict.Status == incident.NoFailure || r.Verdict.Ending == incident.EndRunning || r.Action.ResumeFrom != nil {
 		return ""
 	}
-	return "steps unknown: these logs show no completed checkpoint"
+	text := "steps unknown: these logs show no completed checkpoint"
+	idle, _ := idled(r)
+	if trained := ranFor(r) - idle; trained > 0 && r.Job.ResumedFrom == nil {
+		text += "; at most what this run did in " + minutes(trained)
+	}
+	return text
 }
 
 func (p *postmortem) roots(v *view, s Story) {
@@ -514,7 +547,7 @@ func (p *postmortem) actions(v *view) {
 		if each[a.When]++; each[a.When] > itemsOf[a.When] {
 			continue
 		}
-		p.Actions = append(p.Actions, actionItem{Text: sentence(flat(a.Text)), Command: flat(a.Command), Owner: teamOf(a.Owner), Due: dues[a.When]})
+		p.Actions = append(p.Actions, actionItem{Text: sentence(flat(a.Text)), Command: flat(a.Command), Owner: teamOf(a.Owner), Due: dueOf(a, r)})
 	}
 	if idle, ok := idled(r); ok && idle >= keptLong {
 		p.Actions = append(p.Actions, endSooner(r))
@@ -546,7 +579,10 @@ func endSooner(r *incident.Report) actionItem {
 		item.Text, item.Command = "End the whole job when one process of it fails.", "srun --kill-on-bad-exit=1 …"
 		return item
 	}
-	item.Text = "Let no wait take as long: limit the loader's reads and retries, and set the process group's timeout to little more than the longest healthy step or save."
+	item.Text = "Shorten waits: limit the loader's reads and retries, and set the process group's timeout to little more than the longest healthy step or save."
+	if i := slices.IndexFunc(r.Chain, func(l incident.Link) bool { return l.Kind == incident.LinkHeld }); i >= 0 && len(r.Verdict.Root.Ranks) == 1 {
+		item.Text = fmt.Sprintf("Find out why rank %d neither failed nor logged after its last line (%s). ", r.Verdict.Root.Ranks[0], places(r.Chain[i].Evidence)) + item.Text
+	}
 	return item
 }
 

@@ -42,6 +42,11 @@ func (p *postmortem) whys(v *view) {
 		question = "What was seen?"
 	}
 	for _, l := range backwards(r) {
+		if n := len(p.Whys); l.Kind == incident.LinkHeld && n > 0 { // of the rank that the answer before names
+			w := &p.Whys[n-1]
+			w.Answer, w.Proof = w.Answer+" "+sentence(flat(l.Statement)), w.Proof+", "+places(l.Evidence)
+			continue
+		}
 		p.ask(question, sentence(flat(l.Statement)), places(l.Evidence))
 		question = "Why did that happen?"
 	}
@@ -92,8 +97,12 @@ func backwards(r *incident.Report) []incident.Link {
 			end = first
 		}
 		add(end)
-		add(kind(incident.LinkHeld))
-		if first < end && r.Chain[first].Kind != incident.LinkHeld {
+		away, held := kind(incident.LinkAway), kind(incident.LinkHeld)
+		if end >= 0 && r.Chain[end].Kind == incident.LinkWait {
+			add(away)
+		}
+		add(held)
+		if first < end && first != away && first != held {
 			add(first)
 		}
 	}

@@ -2,7 +2,6 @@ package messages
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -146,7 +145,7 @@ func eventRow(e incident.Event) eventView {
 func plusMinus(seconds float64) string {
 	const hour = 3600
 	if seconds >= hour {
-		return "±" + strconv.FormatFloat(math.Ceil(seconds/hour), 'f', 0, 64) + " h"
+		return "time zone not proven"
 	}
 	return "±" + strconv.FormatFloat(seconds, 'f', -1, 64) + " s"
 }

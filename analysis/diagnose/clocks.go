@@ -17,7 +17,7 @@ import (
 func (b *builder) clocks() {
 	add := func(of, whose, than string, on []string, shift, unc float64, ev []incident.Evidence) {
 		b.r.Clocks = append(b.r.Clocks, incident.ClockShift{Of: of, On: orEmpty(on), Shift: shift, Uncertainty: unc, Evidence: ev,
-			Statement: fmt.Sprintf("%s is %s %s, within %.0f s", whose, correlate.OffsetWords(-shift), than, math.Ceil(unc))})
+			Statement: fmt.Sprintf("%s is %s %s, within %.0f s: most likely another time zone", whose, correlate.OffsetWords(-shift), than, math.Ceil(unc))})
 	}
 	for _, c := range b.s.Facts.ShiftedClocks() {
 		ev, where := []incident.Evidence{mechanism.QuoteAt(*c.Own, nil)}, several(c.On, "node")
@@ -62,7 +62,7 @@ func (b *builder) ownTime(t resolve.Moment, node string) *string {
 func (b *builder) since(node string) string {
 	when := b.whenCaused()
 	at := hourOf(b.s.Facts.Format(when))
-	shift, whose := b.shiftOf(incident.ClockScheduler, node), "the clock of "+node
+	shift, whose := b.shiftOf(incident.ClockScheduler, node), "the clock of its log"
 	if shift == 0 {
 		shift = b.shiftOf(incident.ClockPrograms, node)
 	}

@@ -70,3 +70,35 @@ func TestAReportSaysWhichClocksAreShifted(t *testing.T) {
 		}
 	}
 }
+
+// A node that printed nothing which others print at the same moment is in their zone where its log begins when theirs do, and else in any.
+func TestALogThatBeginsWithTheOthersIsInTheirZone(t *testing.T) {
+	inc, err := simulate.Generate(simulate.Spec{Mechanism: "host-oom", Seed: 21, Torch: "recent", Layout: simulate.Layout{Kind: "fsdp", TP: 1, CP: 1, EP: 1, DP: 64, PP: 1}, NodeCount: 8, PerNode: 8, FileMode: "node", Prefixes: []string{"ansi"}, Noise: 1, ZoneMix: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unsure := func() (most float64) {
+		r := Run(read(t, inc.Files, nil, 0))
+		if len(r.Verdict.Root.Nodes) != 1 {
+			t.Fatalf("root: %+v", r.Verdict.Root)
+		}
+		for _, e := range r.Timeline {
+			if e.Node == r.Verdict.Root.Nodes[0] && e.Uncertainty != nil {
+				most = max(most, *e.Uncertainty)
+			}
+		}
+		return most
+	}
+	if got := unsure(); got == 0 || got > 60 {
+		t.Errorf("begun together: ±%v s", got)
+	}
+	hour := regexp.MustCompile(`\b(\d\d):(\d\d:\d\d)\b`)
+	for i, f := range inc.Files {
+		if f.Name == "error-6348858-7.out" { // of the root's node
+			inc.Files[i].Data = hour.ReplaceAll(f.Data, []byte("03:$2"))
+		}
+	}
+	if got := unsure(); got < 3600 {
+		t.Errorf("hours apart: ±%v s", got)
+	}
+}

@@ -52,7 +52,7 @@ func (b *builder) besideStragglers(n *incident.Narrowing) {
 	}
 	if c := r.Dump; c.Idle() {
 		n.RulesOut = append(n.RulesOut, incident.Finding{
-			Statement: fmt.Sprintf("the GPU of rank %d had finished all the collectives of this group that it had been given (%d of %d): no sign of NCCL or the network. Its process did not complete the next call", r.ID, c.Completed, c.Enqueued),
+			Statement: fmt.Sprintf("the GPU of rank %d had finished all the collectives of this group that it had been given (%d of %d): no sign of a fault of NCCL or the network. Its process never made the next call", r.ID, c.Completed, c.Enqueued),
 			Evidence:  []incident.Evidence{mechanism.DumpEvidence(c, r.ID)}})
 	}
 	if b.r.Verdict.Origin == "unknown" && len(n.RulesOut) > 0 {
@@ -176,7 +176,7 @@ func (b *builder) besideDaemon(n *incident.Narrowing) {
 	}
 	if others > 0 {
 		n.RulesOut = append(n.RulesOut, incident.Finding{
-			Statement: fmt.Sprintf("of the %d %ss with logs here, only %s shows it", others+1, *at.Role, *at.Daemon), Evidence: at.Evidence})
+			Statement: fmt.Sprintf("of the %d %ss with logs here, only %s has these errors", others+1, *at.Role, *at.Daemon), Evidence: at.Evidence})
 	}
 }
 

@@ -16,7 +16,7 @@ func TestAReportSaysWhatItsLinesRuleOut(t *testing.T) {
 		want []string
 		open string
 	}{
-		"a rank that stayed away": {simulate.Spec{Mechanism: "rank-stalled", Seed: 5, Torch: "2.7", Layout: simulate.Layout{Kind: "ddp", DP: 32}, NodeCount: 4, PerNode: 8, FileMode: "node"}, []string{"no sign of NCCL or the network", "had not crashed", "joined: the node was up"}, "What was rank"},
+		"a rank that stayed away": {simulate.Spec{Mechanism: "rank-stalled", Seed: 5, Torch: "2.7", Layout: simulate.Layout{Kind: "ddp", DP: 32}, NodeCount: 4, PerNode: 8, FileMode: "node"}, []string{"no sign of a fault of NCCL or the network", "had not crashed", "joined: the node was up"}, "What was rank"},
 		"one GPU of a node":       {simulate.Spec{Mechanism: "gpu-ecc", Seed: 7, Torch: "2.7", Layout: simulate.Layout{Kind: "ddp", DP: 32}, NodeCount: 4, PerNode: 8, FileMode: "node"}, []string{"no sign that other GPUs are affected", "had trained up to step"}, ""},
 	} {
 		inc, err := simulate.Generate(c.spec)

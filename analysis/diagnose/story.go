@@ -301,7 +301,7 @@ func (b *builder) exitRows(add addRow) {
 		}
 	}
 	if r := other; r != nil {
-		add(incident.EventExit, r.Exit.T, r.Node, r.ID, fmt.Sprintf("the first process beside the cause exits, with code %d", r.Exit.Code), mechanism.QuoteAt(r.Exit.At, nil))
+		add(incident.EventExit, r.Exit.T, r.Node, r.ID, fmt.Sprintf("the first other process exits, with code %d", r.Exit.Code), mechanism.QuoteAt(r.Exit.At, nil))
 	}
 }
 

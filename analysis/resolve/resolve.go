@@ -81,6 +81,9 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.Analysed = g.analysedThen(f.Analysed)
 	clock.offsets = calibrate(f.anchors(g.order, obs))
 	clock.zones = mixed(clock.offsets)
+	if clock.zones {
+		clock.together = f.startedTogether(obs)
+	}
 	maps.Copy(clock.offsets, f.slurmClocks(obs))
 	clock.records = f.recordsClock(f.Accounting, obs)
 	g.times()

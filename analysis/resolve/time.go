@@ -50,8 +50,10 @@ type clock struct {
 	year    int  // of MonthDay stamps; 0 = not proven
 	newYear bool // stamps of December and January both occur: January belongs to the year after
 	offsets map[clockKey]offset
-	zones   bool    // containers of several zones: a clock without an anchor may be in any of them
-	records *offset // of SLURM's accounting; nil where its zone is not known
+	zones   bool // containers of several zones: a clock without an anchor may be in any of them
+	// together are nodes without an anchor whose logs begin when those of others do: they are in the zone of the reference.
+	together map[string]bool
+	records  *offset // of SLURM's accounting; nil where its zone is not known
 	// collector is what log collectors' clocks show more than those of the programs, in seconds.
 	collector float64
 }
@@ -122,7 +124,7 @@ func (c *clock) at(node string, s line.Stamp) Moment {
 	switch {
 	case known:
 		unc += o.unc
-	case c.zones && s.Emitter == line.Container:
+	case c.zones && s.Emitter == line.Container && !c.together[node]:
 		unc += anyZone
 	case len(c.offsets) > 1:
 		unc += 2 // another machine's clock, not compared with ours: NTP-like skew
@@ -275,6 +277,38 @@ func leading(nodes []string, med map[string]float64, base float64) string {
 		}
 	}
 	return best
+}
+
+// startedTogether finds the nodes without an anchor whose logs begin within minutes of those that have one: processes of a job start together,
+// and zones are further apart. A log that begins at another time may have been cut, and shows nothing.
+func (s *sight) startedTogether(obs *worker.Observations) map[string]bool {
+	const minutes = 300.0
+	first := map[string]float64{}
+	for i := range obs.Tails {
+		at := obs.Tails[i].First
+		t, ok := s.clock.civil(at.Stamp)
+		if node := s.ident.nodeOf(at); ok && node != "" && at.Stamp.Emitter == line.Container {
+			if old, seen := first[node]; !seen || t < old {
+				first[node] = t
+			}
+		}
+	}
+	var tied []float64
+	for node, t := range first {
+		if s.Tied(node) {
+			tied = append(tied, t+s.clock.offsets[clockKey{node, line.Container}].shift)
+		}
+	}
+	if len(tied) == 0 {
+		return nil
+	}
+	begun := robust.Median(tied)
+	maps.DeleteFunc(first, func(node string, t float64) bool { return s.Tied(node) || math.Abs(t-begun) > minutes })
+	out := map[string]bool{}
+	for node := range first {
+		out[node] = true
+	}
+	return out
 }
 
 // collectorAhead is what collectors' clocks show more than those of the programs, in seconds, where the files that state both agree: in

@@ -200,7 +200,7 @@ func (x *tellers) home(f *resolve.Facts, slug knowledge.Slug) home {
 	case len(x.ranks) == 0:
 		return home{scope: "unknown", why: x.why("one line reports it, without showing which rank wrote it")}
 	}
-	h := home{why: "no earlier failure explains it"}
+	h := home{why: "a line reports it directly, and no earlier failure explains it"}
 	if !x.unsigned || len(x.ranks) <= 2 {
 		h.ranks = keysOf(x.ranks)
 		h.who = where(f, h.ranks)

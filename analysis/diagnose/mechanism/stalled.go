@@ -247,6 +247,12 @@ func missed(s *Scene) string {
 
 // stragglerFinding says how a rank is known not to have come.
 func stragglerFinding(s *Scene, id int) incident.Finding {
+	f := stayedAway(s, id)
+	f.Kind = incident.LinkAway
+	return f
+}
+
+func stayedAway(s *Scene, id int) incident.Finding {
 	f := s.Facts
 	r := f.Rank(id)
 	if r == nil {
