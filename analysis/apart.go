@@ -20,9 +20,16 @@ func (in *Input) snapshots(ctx context.Context, facts *resolve.Facts) {
 	if !mechanism.Slow(facts) {
 		return
 	}
-	steps := map[string]bool{}
-	for _, c := range facts.Courses {
-		steps[c.File] = true
+	logs := map[string]bool{}
+	for _, f := range []*resolve.Facts{facts, earlierFacts(facts)} {
+		for _, c := range f.Courses {
+			logs[c.File] = true
+		}
+		if f.NCCL != nil {
+			for _, l := range f.NCCL.Logs {
+				logs[l.File] = true
+			}
+		}
 	}
 	now := slices.Concat(in.Sources, in.Evidence)
 	for _, b := range in.both {
@@ -36,7 +43,7 @@ func (in *Input) snapshots(ctx context.Context, facts *resolve.Facts) {
 		if len(facts.Snapshots) >= maxSnapshots || ctx.Err() != nil {
 			return
 		}
-		if steps[s.Name] || s.Bytes > snapshot.MaxBytes {
+		if logs[s.Name] || s.Bytes > snapshot.MaxBytes {
 			continue
 		}
 		text, err := headOf(in.Opener, s, snapshot.MaxBytes)
@@ -47,4 +54,11 @@ func (in *Input) snapshots(ctx context.Context, facts *resolve.Facts) {
 			facts.Snapshots = append(facts.Snapshots, resolve.SnapshotFile{File: s.Name, Earlier: i < len(in.earlierLogs), Snapshot: x})
 		}
 	}
+}
+
+func earlierFacts(f *resolve.Facts) *resolve.Facts {
+	if f.Preceding == nil {
+		return &resolve.Facts{}
+	}
+	return f.Preceding.Facts
 }

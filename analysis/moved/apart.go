@@ -11,7 +11,7 @@ import (
 
 // Limits of what sets a member apart.
 const (
-	apartLeast  = 4    // members to compare
+	apartLeast  = 3    // members to compare
 	apartSigmas = 6.0  // of the others' spread
 	apartShare  = 0.15 // of what is usual
 	apartMost   = 0.75 // share of the members that agree
@@ -38,7 +38,7 @@ func Apart(all []*Track) (out []Quantity) {
 		if len(list) < apartLeast || !setApart(list, dated) {
 			continue
 		}
-		if q, ok := place(list, true); ok && !q.All {
+		if q, ok := place(list, dated || len(list) > apartLeast); ok && !q.All {
 			q.Apart = !dated
 			out = append(out, q)
 		}

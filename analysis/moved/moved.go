@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"faultline/analysis/artifact/timeseries"
 	"faultline/analysis/robust"
@@ -139,13 +140,21 @@ func Compare(all []*Track) (out []Quantity, compared int) {
 func (m *Quantity) weight() float64 {
 	const spelled = 0.8 // of what is no number
 	w := math.Abs(m.Is-m.Was) / max(math.Abs(m.Is), math.Abs(m.Was))
-	if math.IsNaN(m.IsAt.Value) {
+	switch {
+	case !math.IsNaN(m.IsAt.Value):
+	case telling(m.IsAt.Text) && telling(m.WasAt.Text):
 		w = spelled
+	default: // brackets, marks
+		w = spelled / 2
 	}
 	if m.Class != "" {
 		w += 2
 	}
 	return w
+}
+
+func telling(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
 func keyNames(s *timeseries.Series) string {
@@ -330,14 +339,14 @@ func (m *Quantity) name(left, all []*Track) bool {
 		m.Nodes, m.Beside = nodes, !left[0].Ours
 	}
 	if len(left) == 1 {
-		m.Member = words(left[0].Keys)
+		m.Member = words(left[0].Keys, left[0].Node)
 		m.ranks(left)
 		return m.Member != "" || len(m.Nodes) > 0
 	}
 	for i := range left[0].Keys {
 		by := func(t *Track) string { return t.Node + "\x00" + t.Keys[i].Value }
 		if values, ok := only(left, all, by); ok && len(values) == 1 {
-			m.Member = words(left[0].Keys[i : i+1])
+			m.Member = words(left[0].Keys[i:i+1], left[0].Node)
 			return true
 		}
 	}
@@ -384,10 +393,10 @@ func distinctOf(list []*Track, of func(*Track) string) (out []string) {
 func distinct(list []*Track, of func(*Track) string) int { return len(distinctOf(list, of)) }
 
 // words names a member by its keys, without its node.
-func words(keys []timeseries.Key) string {
+func words(keys []timeseries.Key, node string) string {
 	var out []string
 	for _, k := range keys {
-		if !NodeKey(k.Name) {
+		if !NodeKey(k.Name) && k.Value != node && !strings.HasPrefix(k.Value, "0x") {
 			out = append(out, strings.TrimSpace(k.Name+" "+k.Value))
 		}
 	}

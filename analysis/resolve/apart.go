@@ -8,6 +8,7 @@ import (
 
 	"faultline/analysis/artifact/snapshot"
 	"faultline/analysis/moved"
+	"faultline/pattern"
 )
 
 // SnapshotFile is the state of a machine, or of several, at one moment.
@@ -22,15 +23,18 @@ func (f *Facts) Apart() []moved.Quantity {
 	tracks := map[string]*moved.Track{}
 	var order []string
 	list := slices.Clone(f.Snapshots)
-	nodes := f.snapshotNodes(list)
+	hosts := f.namedHosts()
+	nodes := f.snapshotNodes(list, hosts)
 	slices.SortStableFunc(list, func(a, b SnapshotFile) int { return strings.Compare(taken(&a), taken(&b)) })
 	for i := range list {
 		x := &list[i]
 		for k := range x.Cells {
 			c := &x.Cells[k]
 			node := f.cellNode(c)
-			if node == "" {
-				node = nodes[x.File]
+			ours := node != ""
+			if !ours {
+				node = cmp.Or(nodes[x.File], headedBy(c))
+				ours = hosts[node] || f.OfJob(node)
 			}
 			id := node + "\x00" + c.What
 			for _, key := range c.Keys {
@@ -39,7 +43,7 @@ func (f *Facts) Apart() []moved.Quantity {
 			now := moved.Sample{V: c.Value, At: &c.Point}
 			t := tracks[id]
 			if t == nil {
-				t = &moved.Track{Series: &c.Series, File: x.File, Node: node, Ours: f.OfJob(node), After: []moved.Sample{now}}
+				t = &moved.Track{Series: &c.Series, File: x.File, Node: node, Ours: ours, After: []moved.Sample{now}}
 				tracks[id] = t
 				order = append(order, id)
 				continue
@@ -82,22 +86,21 @@ func (f *Facts) cellNode(c *snapshot.Cell) string {
 	return ""
 }
 
+// headedBy is who a heading names together with a part of it, as what lists many machines does: "n0417 mlx5_7".
+func headedBy(c *snapshot.Cell) string {
+	if k := c.Keys; len(k) > 1 && k[0].Name == "" && hostLike.MatchString(k[0].Value) {
+		return k[0].Value
+	}
+	return ""
+}
+
 // snapshotNodes are the nodes of which files are as a whole: by the job's nodes, by what is left of their names without a tool's, or by the part
 // in which those of one kind differ.
-func (f *Facts) snapshotNodes(list []SnapshotFile) map[string]string {
+func (f *Facts) snapshotNodes(list []SnapshotFile, hosts map[string]bool) map[string]string {
 	out := map[string]string{}
 	kinds := map[string][]string{}
-	titles := map[string]bool{}
-	if f.book != nil {
-		for _, r := range f.book.Records {
-			for _, n := range r.Nodes {
-				titles[ShortHost(n)] = true
-			}
-		}
-	}
 	for i := range list {
 		x := &list[i]
-		maps.Copy(titles, x.Titles)
 		if n, _ := f.besideNode(x.File, ""); n != "" {
 			out[x.File] = n
 			continue
@@ -107,8 +110,8 @@ func (f *Facts) snapshotNodes(list []SnapshotFile) map[string]string {
 	for _, files := range kinds {
 		for _, file := range files {
 			for _, other := range files {
-				if n := differing(stem(file), stem(other)); file != other && n != "" && !ranked.MatchString(n) && snapshot.Date(n) == "" {
-					out[file] = hostIn(n, file, titles)
+				if n := differing(untimed(file), untimed(other)); file != other && n != "" && !ranked.MatchString(n) && snapshot.Date(n) == "" {
+					out[file] = hostIn(n, file, hosts)
 				}
 			}
 		}
@@ -116,15 +119,40 @@ func (f *Facts) snapshotNodes(list []SnapshotFile) map[string]string {
 	return out
 }
 
+// namedHosts are words by which records of jobs and what tools print name machines.
+func (f *Facts) namedHosts() map[string]bool {
+	out := map[string]bool{}
+	if f.book != nil {
+		for _, r := range f.book.Records {
+			for _, n := range r.Nodes {
+				out[ShortHost(n)] = true
+			}
+		}
+	}
+	for i := range f.Snapshots {
+		maps.Copy(out, f.Snapshots[i].Titles)
+	}
+	return out
+}
+
+// takenEnd is what a name ends in that says when.
+var takenEnd = pattern.New(`(?:[-_.]?(?:20\d{6}|\d{4}|\d{6}))+[tz]?$`)
+
+// untimed is a name without when it was taken.
+func untimed(file string) string {
+	name := stem(file)
+	return strings.TrimSuffix(name, takenEnd.FindString(name))
+}
+
 // hostIn is the end of a word that some file names, or what a tool's name leaves of it; else the word.
-func hostIn(word, file string, titles map[string]bool) string {
+func hostIn(word, file string, hosts map[string]bool) string {
 	for end := word; ; {
-		if titles[end] {
+		if hosts[end] {
 			return end
 		}
 		_, rest, more := strings.Cut(end, "-")
 		if !more {
-			return cmp.Or(besideTool(file), word)
+			return cmp.Or(besideTool(untimed(file)), word)
 		}
 		end = rest
 	}

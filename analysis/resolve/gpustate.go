@@ -31,7 +31,7 @@ func (s *GPUState) At(p gpustate.Place) worker.At {
 
 // tools are words in names of files that say what made them; what is left of such a name may be a host.
 var (
-	tools    = pattern.New(`^(?:(.+?)[._-])?(?:dmesg|nvidia[-_]?smi|nvsmi|smi|kern(?:el)?|journal(?:ctl)?|syslog|messages|dcgmi?|iostat|vmstat|mpstat|pidstat|sar|dmon|ethtool|gpu[-_](?:state|util)|rocm[-_]?smi)(?:[._-](?:q|L|t|T|diag|health|kernel|log|before|after))*(?:[._-](.+))?$`)
+	tools    = pattern.New(`^(?:(.+?)[._-])?(?:dmesg|nvidia[-_]?smi|nvsmi|smi|kern(?:el)?|journal(?:ctl)?|syslog|messages|dcgmi?|iostat|vmstat|mpstat|pidstat|sar|dmon|ethtool|gpu[-_](?:state|util)|rocm[-_]?smi|perfquery|ib(?:linkinfo|stat|status|queryerrors)|mlxlink|rdma|nvlink|top|ps|free|turbostat|taskset|numactl|lscpu|lspci|lsmod|sysctl|sensors|ipmitool|nfsiostat|uptime)(?:[._-](?:q|L|t|T|diag|health|kernel|log|before|after))*(?:[._-](.+))?$`)
 	hostLike = pattern.New(`^[a-z][a-z0-9-]*\d[a-z0-9-]*$`)
 	endings  = []string{".gz", ".zst", ".xz", ".bz2", ".log", ".txt", ".out", ".csv", ".tsv", ".json", ".jsonl"}
 )

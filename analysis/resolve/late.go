@@ -51,7 +51,7 @@ const (
 
 // Late tells them by shape: the two phases may be called anything. ok is false where all are alike, or where it stays open who waits for whom.
 func (f *Facts) Late() (l Late, ok bool) {
-	all := f.voices()
+	all := f.Voices()
 	if len(all) < leastRanks {
 		return l, false
 	}
@@ -76,12 +76,19 @@ func (f *Facts) lateAmong(all []Voice) (l Late, ok bool) {
 	if data := slices.IndexFunc(names, ofData); data == 1 && !ofData(names[0]) { // nobody waits for others there
 		slices.Reverse(names)
 	}
+	if names[0] == "" {
+		slices.Reverse(names)
+	}
 	l = Late{names[0], names[1], groups[names[0]], groups[names[1]]}
 	// Where no word says which of the two is waiting, it is the later part of a step on most processes. The other way round both signs
 	// would have to deceive.
-	told := ofData(l.Phase) || 2*len(l.Voices) < len(all) && f.precedes(l.Voices[0].File, l.Phase, l.Waited)
+	told := ofData(l.Phase) || l.Waited == "" || 2*len(l.Voices) < len(all) && f.precedes(l.Voices[0].File, l.Phase, l.Waited)
 	if slow.ClassOf(l.Phase) == slow.Communication || !told {
 		return l, false
+	}
+	if l.Waited == "" { // in no phase that is printed
+		return l, !slices.ContainsFunc(l.Voices, func(v Voice) bool { return v.grew(l.Phase) < ownGrowth }) &&
+			!slices.ContainsFunc(l.Waiters, func(v Voice) bool { return v.grew(l.Phase) > restGrowth })
 	}
 	apart := func(list []Voice, own, other string) bool {
 		return !slices.ContainsFunc(list, func(v Voice) bool { return v.grew(own) < ownGrowth || v.grew(other) > restGrowth })
@@ -109,7 +116,7 @@ func (f *Facts) precedes(file, one, other string) bool {
 func ofData(phase string) bool { return slow.ClassOf(phase) == slow.Data }
 
 // voices are all of which a course slowed down, one of each rank or, where none is known, file.
-func (f *Facts) voices() (all []Voice) {
+func (f *Facts) Voices() (all []Voice) {
 	for _, c := range f.Courses {
 		d, ok := c.Slowdown()
 		same := func(v Voice) bool { return v.Rank == c.Rank && (c.Rank != NoRank || v.File == c.File) }
@@ -169,5 +176,6 @@ func (f *Facts) LateAlways() (l Late, ok bool) {
 			return l, false
 		}
 	}
-	return f.lateAmong(all)
+	l, ok = f.lateAmong(all)
+	return l, ok && l.Waited != ""
 }

@@ -52,8 +52,8 @@ func (f *Facts) tableNode(x *SeriesFile) string {
 	for i := range f.Handed.Series {
 		y := &f.Handed.Series[i]
 		if y.File != x.File && y.Table.Like(x.Table) {
-			if n := differing(stem(x.File), stem(y.File)); hostLike.MatchString(n) && !ranked.MatchString(n) {
-				return n
+			if n := differing(untimed(x.File), untimed(y.File)); hostLike.MatchString(n) && !ranked.MatchString(n) {
+				return hostIn(n, x.File, f.namedHosts())
 			}
 		}
 	}

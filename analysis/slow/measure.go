@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"faultline/pattern"
 )
 
 // Role is what it tells of a process, a device or a node that a quantity of its own changed when the steps slowed down.
@@ -44,6 +46,15 @@ func Work(name string) bool {
 	return slices.ContainsFunc(parts, has) && !slices.Contains(parts, "sec") && !slices.Contains(parts, "s") && !slices.Contains(parts, "per")
 }
 
+// capital begins a word within a name: PortXmitWait.
+var capital = pattern.New(`([a-z])([A-Z])`)
+
+// wordsOf are the words of a name, in lower case.
+func wordsOf(name string) []string {
+	name = capital.ReplaceAllString(name, "$1 $2")
+	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
 // order is that of the classes: the first of which a name has a word counts.
 var order = []Class{Experts, Data, Save, Communication, Host, Compute}
 
@@ -52,7 +63,7 @@ func Measure(name string) (Class, Role) {
 	if c := ClassOf(strings.ToLower(name)); c != "" {
 		return c, Cause
 	}
-	parts := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
+	parts := wordsOf(name)
 	has := func(list []string) bool {
 		return slices.ContainsFunc(parts, func(p string) bool { return slices.Contains(list, p) })
 	}

@@ -46,7 +46,7 @@ var meters = map[string]string{
 // Meter says that a word names the phase of a step, whether or not a unit is printed behind it.
 func Meter(name string) bool {
 	_, ok := meters[plain(name)]
-	return ok
+	return ok || slices.ContainsFunc(strings.Split(plain(name), "_"), func(w string) bool { return slices.Contains(waits, w) })
 }
 
 // usual is the name by which a phase is known here; the one that is printed, where it is no word of a hand-written loop.
@@ -65,7 +65,7 @@ var underscored = strings.NewReplacer("-", "_", " ", "_")
 // plain is a name in lower case without its group ("timing_s/") and without what says that it is a time.
 func plain(name string) string {
 	name = underscored.Replace(strings.ToLower(name[strings.LastIndexByte(name, '/')+1:]))
-	for _, end := range []string{"_ms", "_s", "_sec", "_seconds", "_time"} {
+	for _, end := range []string{"_ms", "_s", "_sec", "_seconds", "_time", "_cost"} {
 		name = strings.TrimSuffix(name, end)
 	}
 	return name

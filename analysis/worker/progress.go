@@ -29,6 +29,8 @@ type progressForm struct {
 	// The step stands on a line of its own, and its numbers on lines below. Where that line is printed when the step begins, the step before
 	// is the last that is done.
 	head, begins, below bool
+	// Many write such lines: the time of a step may be called otherwise.
+	anyTime bool
 }
 
 // belowHead is how many lines below the step its loss may stand.
@@ -77,9 +79,9 @@ var progressForms = []progressForm{
 		pattern: pattern.New(`epoch (?P<epoch>\d+):\s+\d+ / \d+ .*?\bloss=(?P<loss>` + number + `)(?:.*?\bups=(?P<rate>` + number + `))?.*?num_updates=(?P<step>\d+)`)},
 	{form: "generic", literals: []string{`"num_updates": `},
 		pattern: pattern.New(`\{"epoch": (?P<epoch>\d+),.*?"loss": "(?P<loss>` + number + `)"(?:.*?"ups": "(?P<rate>` + number + `)")?.*?"num_updates": "(?P<step>\d+)"`)},
-	// PyTorch's ImageNet and MNIST examples and what was written after them (DETR's logger, MAE, Swin); timm; OpenCLIP.
-	{form: "generic", literals: []string{"Epoch: [", "Epoch [", "Train: ", "Train Epoch: "},
-		pattern: pattern.New(`(?:Epoch:? \[(?P<epoch>\d+)\]\s*\[\s*\d+/\d+\]|Train(?: Epoch)?: \d+ \[\s*\d+/\d+ |Train: \[\d+/\d+\]\[\s*\d+/\d+\])(?:\s+Time:?\s+(?P<seconds>` + number + `) \(|.*? Batch \(t\): (?P<seconds4>` + number + `))?.*?\b(?:Loss|loss):?\s+(?P<loss>` + number + `)(?:.*?\s(?:Time: (?P<seconds2>` + number + `)s,|time: (?P<seconds3>` + number + `)  data: ))?`)},
+	// PyTorch's ImageNet and MNIST examples, PaddleDetection, and what was written after them (DETR's logger, MAE, Swin); timm; OpenCLIP.
+	{form: "generic", anyTime: true, literals: []string{"Epoch: [", "Epoch [", "Train: ", "Train Epoch: "},
+		pattern: pattern.New(`(?:Epoch:? \[(?P<epoch>\d+)\]\s*\[\s*\d+/\d+\]|Train(?: Epoch)?: \d+ \[\s*\d+/\d+ |Train: \[\d+/\d+\]\[\s*\d+/\d+\])(?:\s+Time:?\s+(?P<seconds>` + number + `) \()?.*?\b(?:Loss|loss):?\s+(?P<loss>` + number + `)(?:.*?\s(?:Time: (?P<seconds2>` + number + `)s,|time: (?P<seconds3>` + number + `)  data: ))?`)},
 	// Detectron2 (detectron2/utils/events.py).
 	{form: "generic", literals: []string{"  total_loss: "}, pattern: pattern.New(`\biter: (?P<step>\d+)  total_loss: (?P<loss>` + number + `) (?:.*? time: (?P<seconds>` + number + `))?`)},
 	// nanoGPT, llm.c, TF-Slim, MindFormers, PaddleNLP.
@@ -122,7 +124,7 @@ var progressForms = []progressForm{
 	{form: "generic", literals: barLiterals, pattern: pattern.New(`^\s*(?P<epoch>\d+)/\d+ +[\d.]+G +(?P<loss>` + number + `) .*\d+%\|`)},
 	{form: "generic", literals: barLiterals, read: readLossBar},
 	{form: "generic", literals: []string{" s/it", "s/step", "sec/step", "time/step", "step_time", "iter_time", "step time", "time per step", "time_per_step", "steps/s", "steps_per_sec", " it/s"}, read: readTimedStep, extra: generic},
-	{form: "generic", literals: []string{"loss: ", "loss=", "Loss: ", "Loss=", "loss ", "Loss ", `loss":`, "loss : ", "loss': "}, read: readGeneric, extra: generic},
+	{form: "generic", literals: []string{"loss:", "loss=", "Loss:", "Loss=", "loss ", "Loss ", `loss":`, "loss': "}, read: readGeneric, extra: generic},
 }
 
 // progressHandlers gives every form a handler of its own, in the order of the table: from the particular to the general.
@@ -170,7 +172,7 @@ func (f *progressForm) take(r *reader, rec *record) bool {
 	if f.form == "generic" {
 		p.Loop = saidRank(text) + 1
 	}
-	if p.StepSeconds == 0 && training && !f.timed() {
+	if p.StepSeconds == 0 && training && (f.anyTime || !f.timed()) {
 		p.untimed = text
 	}
 	r.stepOff, r.stepLen = rec.Off, rec.Len
@@ -206,7 +208,7 @@ func (p *step) match(re *pattern.Regexp, text []byte) bool {
 			p.Epoch = exact(string(v))
 		case "loss":
 			p.Loss = v
-		case "seconds", "seconds2", "seconds3", "seconds4":
+		case "seconds", "seconds2", "seconds3":
 			p.StepSeconds = positive(v)
 		case "ms":
 			p.StepSeconds = positive(v) / 1000

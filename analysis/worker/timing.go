@@ -43,7 +43,7 @@ var wordKinds = func() map[string]int {
 	out := map[string]int{}
 	for kind, list := range map[int]string{
 		wordStep:   "step steps iter iters iteration iterations it batch batches update updates",
-		wordTime:   "time timing duration dur took latency",
+		wordTime:   "time timing duration dur took latency cost",
 		wordUnit:   "s sec secs second seconds ms msec msecs millis milliseconds us usec",
 		wordPer:    "per",
 		wordFiller: "avg average mean median train training perf performance throughput device global in wall clock current last",

@@ -105,6 +105,9 @@ func Date(text string) string {
 	return strings.Join(m[1:], "")
 }
 
+// prompt is a short one in front of a command: "h-3$ nproc".
+var prompt = pattern.New(`^([a-z][a-z0-9.-]*\d)[$#>] `)
+
 func indentOf(s string) int { return len(s) - len(strings.TrimLeft(s, " \t")) }
 
 // named: "tx_pause: 5", "SM   : 990 MHz", "PortXmitData:....7", "rate = 4".
@@ -116,6 +119,11 @@ func (r *reader) line(l *lines.Line, bare, next string) {
 	if host, command, ok := lines.Prompt(bare); ok && host != "" {
 		r.out.Titles[strings.ToLower(host)] = true
 		r.above, r.names = []heading{{-1, "", append(keysIn(command), timeseries.Key{Name: "host", Value: host})}}, nil
+		return
+	}
+	if m := prompt.FindStringSubmatch(bare); m != nil {
+		r.comment = false
+		r.title(m[1])
 		return
 	}
 	columns := split(strings.TrimLeft(bare, "# "))
@@ -182,6 +190,10 @@ func (r *reader) row(l *lines.Line, cells []string) {
 		own, of = nil, cells[0]+"/"
 	}
 	for i, c := range cells[1:] {
+		if i+1 < len(r.names) && index.MatchString(r.names[i+1]) {
+			own = append(own, timeseries.Key{Name: r.names[i+1], Value: c})
+			continue
+		}
 		what := "column " + strconv.Itoa(i+2)
 		if i+1 < len(r.names) {
 			what = r.names[i+1]
@@ -189,6 +201,9 @@ func (r *reader) row(l *lines.Line, cells []string) {
 		r.add(l, of+what, own, c)
 	}
 }
+
+// index is what a column is called that counts members.
+var index = pattern.New(`(?i)^(?:index|idx|gpu|rank|port|core|cpu|device|interface|socket)$`)
 
 func (r *reader) add(l *lines.Line, what string, own []timeseries.Key, value string) {
 	if value == "" || len(r.out.Cells) >= maxCells {
@@ -232,7 +247,7 @@ func headed(cells []string) bool {
 	return true
 }
 
-var heads = pattern.New(`^[%A-Za-z_][\w%()/.+\[\] -]{0,31}$`)
+var heads = pattern.New(`^[%A-Za-z_][\w%()/.+\[\] -]{0,63}$`)
 
 // rowOf says that cells may be a row of so many columns; the second line of headings, which states units, is none.
 func rowOf(cells []string, n int) bool {
@@ -259,7 +274,7 @@ var member = pattern.New(`\d`)
 func plainWords(text string) (out []string) {
 	for _, w := range words(text) {
 		if !member.MatchString(w) || strings.Contains(w, "_") && !numbered.MatchString(w) {
-			out = append(out, w)
+			out = append(out, strings.TrimRight(w, ":"))
 		}
 	}
 	return out

@@ -68,6 +68,9 @@ func (p *Proposal) lateSince(f *resolve.Facts, l *resolve.Late, ofData bool) {
 
 // grownSince adds the phase that grew; nil where it is of another class.
 func (p *Proposal) grownSince(f *resolve.Facts, class slow.Class) *Proposal {
+	if l, late := f.LateAlways(); late && slow.ClassOf(l.Phase) != class {
+		return nil // it is known who holds up whom, and what grew on the rest is a wait
+	}
 	g, v := f.GrownSince()
 	if v == nil || g.Class != class || len(g.Phases) == 0 {
 		return nil

@@ -3,8 +3,10 @@ package mechanism
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"faultline/analysis/resolve"
+	"faultline/analysis/slow"
 	"faultline/knowledge"
 )
 
@@ -14,27 +16,31 @@ import (
 // clearer is by how much more one node must differ than any other to be named.
 const clearer = 2
 
-// oddOne is the node that differs most; nil where none does, or several do as much.
+// oddOne is the node that differs most, or the few that differ alike; nil where none does, or several do as much.
 func oddOne(f *resolve.Facts) *shift {
 	by := map[string]*shift{}
-	var nodes []string
+	var places []string
 	for _, q := range f.Apart() {
-		if len(q.Nodes) != 1 || q.Nodes[0] == "" || f.Foreign(q.Nodes[0]) {
+		if len(q.Nodes) == 0 || q.Nodes[0] == "" {
 			continue
 		}
-		node := q.Nodes[0]
-		if by[node] == nil {
-			by[node] = &shift{apart: true}
-			nodes = append(nodes, node)
+		beside := q.Beside && q.Class == slow.Communication && len(q.Nodes) == 1 // perhaps a switch
+		if !beside && f.Foreign(q.Nodes[0]) {
+			continue
 		}
-		by[node].list = append(by[node].list, q)
+		place := strings.Join(q.Nodes, ",")
+		if by[place] == nil {
+			by[place] = &shift{apart: true, device: beside}
+			places = append(places, place)
+		}
+		by[place].list = append(by[place].list, q)
 	}
-	if len(nodes) == 0 {
+	if len(places) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(nodes, func(a, b string) int { return by[b].weight() - by[a].weight() })
-	first := by[nodes[0]]
-	if len(nodes) > 1 && first.weight() < clearer*by[nodes[1]].weight() {
+	slices.SortStableFunc(places, func(a, b string) int { return by[b].weight() - by[a].weight() })
+	first := by[places[0]]
+	if len(places) > 1 && first.weight() < clearer*by[places[1]].weight() {
 		return nil
 	}
 	return first.classed()
@@ -74,7 +80,7 @@ func apartSince(slug knowledge.Slug) func(*Scene) *Proposal {
 // oddNode names the node of processes that are late, where nothing else does: what tools print of it differs from all others.
 func (p *Proposal) oddNode(f *resolve.Facts) {
 	x := oddOne(f)
-	if x == nil || len(p.Nodes) > 1 || len(p.Nodes) == 1 && p.Nodes[0] != x.list[0].Nodes[0] {
+	if x == nil || x.device || len(p.Nodes) > 1 || len(p.Nodes) == 1 && p.Nodes[0] != x.list[0].Nodes[0] {
 		return
 	}
 	p.Nodes = x.list[0].Nodes

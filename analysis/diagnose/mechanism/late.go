@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -41,11 +42,16 @@ func late(sc *Scene, slug knowledge.Slug, ofData bool) *Proposal {
 	was, is := times(v, l.Phase)
 	p.Summary = fmt.Sprintf("%s grew on %s %s: steps take %s, up from %s (%.0f%% lost)", l.Phase, who,
 		since(f, &s.Slowdown, Seconds(was)+" → "+Seconds(is)), Seconds(s.Now), Seconds(s.Base), 100*cost.Waste(s.Ratio()))
-	p.Why += fmt.Sprintf("; on the other %s it didn't, and %s grew there instead: they wait", plural(len(l.Waiters), "process", "processes"), l.Waited)
+	others := plural(len(l.Waiters), "process", "processes")
+	if l.Waited == "" {
+		p.Why += fmt.Sprintf("; on the other %s it didn't, and no other phase that they print: they wait", others)
+	} else {
+		p.Why += fmt.Sprintf("; on the other %s it didn't, and %s grew there instead: they wait", others, l.Waited)
+	}
 	for i := range l.Voices[:min(len(l.Voices), 3)] {
 		p.For = append(p.For, voiceFinding(&l.Voices[i], l.Phase))
 	}
-	p.Led = append(p.Led, voiceFinding(&l.Waiters[0], l.Waited))
+	p.Led = append(p.Led, voiceFinding(&l.Waiters[0], cmp.Or(l.Waited, l.Phase)))
 	if x != nil && x.agrees(p, &l) {
 		x.support(p)
 		if len(p.Nodes) == 0 {

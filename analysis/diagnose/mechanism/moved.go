@@ -269,6 +269,7 @@ func (x *shift) place(f *resolve.Facts, p *Proposal) {
 		if len(q.Ranks) > 0 {
 			p.Ranks, p.Nodes, p.Scope = q.Ranks, nodesOf(f, q.Ranks), scopeOf(f, q.Ranks)
 		}
+		p.Now = append([]knowledge.Advice{{Text: fmt.Sprintf("Find out why %s %s on %s.", called(q), differs(q), x.who())}}, p.Now...)
 		return
 	}
 	p.Nodes, p.Scope, p.Machine = q.Nodes, "node", true

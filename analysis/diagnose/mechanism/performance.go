@@ -19,7 +19,7 @@ import (
 func performance() []Mechanism {
 	ended := []knowledge.Slug{knowledge.TimeLimit, knowledge.Cancelled}
 	return []Mechanism{
-		{Slug: knowledge.SlowRank, Class: Degraded, Propose: first(slowRank, lateRank, movedTo(knowledge.SlowRank), tracedSlow, unplacedSlowRank, rankFellOff, apartSince(knowledge.SlowRank), nodeFellOff, lateAllAlong), Explains: append([]knowledge.Slug{knowledge.ThroughputRegression}, ended...), Needs: []incident.Need{needClocks}},
+		{Slug: knowledge.SlowRank, Class: Degraded, Propose: first(slowRank, lateRank, movedTo(knowledge.SlowRank), tracedSlow, unplacedSlowRank, rankFellOff, lateAllAlong, apartSince(knowledge.SlowRank), nodeFellOff), Explains: append([]knowledge.Slug{knowledge.ThroughputRegression}, ended...), Needs: []incident.Need{needClocks}},
 		{Slug: knowledge.SlowCommunication, Class: Degraded, Propose: first(movedTo(knowledge.SlowCommunication), slowCommunication, apartSince(knowledge.SlowCommunication), transportFellOff)},
 		{Slug: knowledge.SlowCompute, Class: Degraded, Propose: first(signed(knowledge.SlowCompute), slowCompute, movedTo(knowledge.SlowCompute), computeFellOff), Needs: []incident.Need{needClocks}},
 		{Slug: knowledge.SlowHost, Class: Degraded, Propose: first(slowHost, movedTo(knowledge.SlowHost)), Needs: []incident.Need{needNeighbours}},
