@@ -37,9 +37,10 @@ type Episode struct {
 	// Strong is true where both sides name the same request, object or address.
 	Strong bool
 	// Proof are the daemons' records, Touch the client's lines with what they share, Led what it led to among the daemons.
-	Proof []incident.Evidence
-	Touch []incident.Finding
-	Led   []incident.Finding
+	Proof   []incident.Evidence
+	Records []Record
+	Touch   []incident.Finding
+	Led     []incident.Finding
 
 	from    float64
 	t       *trouble
@@ -66,7 +67,7 @@ func (x *inquiry) test(t *trouble) *Episode {
 	e.Side = sideOf(t, e.Role)
 	e.From, e.To = x.job(t.from), x.job(t.to)
 	e.Statement = x.statement(t)
-	e.Proof = x.proof(t)
+	e.Proof, e.Records = x.proof(t), x.firstRecords(t)
 	x.consequences(e)
 	how, lines := x.touch(t)
 	e.touched, e.Strong, e.lines = how, how == byName, lines

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"faultline/analysis/aislog"
+	"faultline/analysis/resolve"
 	"faultline/incident"
 	"faultline/knowledge"
 )
@@ -77,8 +78,8 @@ func (x *inquiry) proof(t *trouble) []incident.Evidence {
 	if i := slices.IndexFunc(t.points, func(p point) bool { return p.line != nil }); i >= 0 {
 		out = append(out, atQuote(t.points[i].line.At, nil))
 	}
-	for _, e := range x.firsts(t, 3) {
-		q := recordQuote(e)
+	for _, p := range t.firsts(3) {
+		q := recordQuote(p.event)
 		if !slices.ContainsFunc(out, func(o incident.Evidence) bool { return o.File == q.File && o.Offset == q.Offset }) {
 			out = append(out, q)
 		}
@@ -87,20 +88,29 @@ func (x *inquiry) proof(t *trouble) []incident.Evidence {
 }
 
 // firsts are the first records of a trouble, of different texts where there are.
-func (x *inquiry) firsts(t *trouble, most int) []*aislog.Event {
-	var events []*aislog.Event
+func (t *trouble) firsts(most int) (out []point) {
+	kinds := map[aislog.Kind]bool{}
 	for _, p := range t.points {
-		if p.event != nil {
-			events = append(events, p.event)
+		if p.event != nil && !kinds[p.event.Kind] && len(out) < most {
+			kinds[p.event.Kind] = true
+			out = append(out, p)
 		}
 	}
-	var out []*aislog.Event
-	kinds := map[aislog.Kind]bool{}
-	for _, e := range events {
-		if !kinds[e.Kind] && len(out) < most {
-			kinds[e.Kind] = true
-			out = append(out, e)
-		}
+	return out
+}
+
+// Record is what a daemon tells for the first time, of its kind.
+type Record struct {
+	By    string // its id
+	Kind  aislog.Kind
+	T     resolve.Moment
+	Quote incident.Evidence
+}
+
+// firstRecords are the first ones of a trouble, by the job's clock.
+func (x *inquiry) firstRecords(t *trouble) (out []Record) {
+	for _, p := range t.firsts(3) {
+		out = append(out, Record{x.daemons[p.d].ID, p.event.Kind, x.job(p.t), recordQuote(p.event)})
 	}
 	return out
 }
@@ -161,7 +171,7 @@ func (x *inquiry) consequences(e *Episode) {
 	slices.SortStableFunc(led, func(a, b *trouble) int { return cmp.Compare(a.from, b.from) })
 	said := map[string]bool{}
 	for _, l := range led {
-		events := x.firsts(l, 2)
+		events := l.firsts(2)
 		text := worded(l.mech.Trouble().Led, l.about)
 		if len(events) == 0 || said[text] || len(e.Led) == 3 {
 			continue
@@ -169,7 +179,7 @@ func (x *inquiry) consequences(e *Episode) {
 		said[text] = true
 		var ev []incident.Evidence
 		for _, r := range events {
-			ev = append(ev, recordQuote(r))
+			ev = append(ev, recordQuote(r.event))
 		}
 		e.Led = append(e.Led, finding(text, ev...))
 	}

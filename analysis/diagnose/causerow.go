@@ -1,9 +1,11 @@
 package diagnose
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"faultline/analysis/correlate"
 	"faultline/analysis/diagnose/mechanism"
 	"faultline/analysis/resolve"
 	"faultline/incident"
@@ -25,6 +27,9 @@ func (b *builder) causeRow(rows *[]row) []incident.Event {
 	}
 	e := incident.Event{Kind: incident.EventError, Event: link.Statement, Evidence: link.Evidence[:1]}
 	daemons := strings.HasPrefix(b.component(nil), knowledge.DaemonPrefix) // its own line, not that of the rank it failed
+	if daemons && b.recordRows(rows) {
+		return nil
+	}
 	if len(v.Root.Ranks) == 1 && !daemons {
 		e.Rank = ptr(v.Root.Ranks[0])
 	}
@@ -38,6 +43,23 @@ func (b *builder) causeRow(rows *[]row) []incident.Event {
 	e.Time, e.Uncertainty = b.s.Facts.Format(when), resolve.Uncertainty(when)
 	*rows = append(*rows, row{when, turnCause, e})
 	return nil
+}
+
+// recordRows tells what the daemon at fault wrote of itself, kind by kind: one row for all of it would date the last of it by the first.
+func (b *builder) recordRows(rows *[]row) (told bool) {
+	if b.s.Storage == nil {
+		return false
+	}
+	causes := b.s.Storage.Causes()
+	if len(causes) == 0 || slices.ContainsFunc(causes[0].Records, func(r correlate.Record) bool { return r.By != causes[0].ID || !r.T.Valid }) {
+		return false // others tell of it: what happened to it says more
+	}
+	for _, r := range causes[0].Records {
+		text := fmt.Sprintf("%s: %s", r.By, daemonWords[r.Kind].what)
+		*rows = append(*rows, row{r.T, turnCause, incident.Event{Kind: incident.EventError, Time: b.s.Facts.Format(r.T), Uncertainty: resolve.Uncertainty(r.T), Event: text, Evidence: []incident.Evidence{r.Quote}}})
+		told = true
+	}
+	return told
 }
 
 // whenCaused is when the verdict's cause happened: by its own line, by when the wait for a rank began, or by what proposed it.

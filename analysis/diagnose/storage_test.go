@@ -252,3 +252,22 @@ func TestTheOrderOfTheDaemonsFilesDoesNotMatter(t *testing.T) {
 		}
 	}
 }
+
+// What the daemon at fault wrote has a row for each kind, by its own time; what others tell of it is told as one.
+func TestADaemonsOwnRecordsHaveRowsOfTheirOwn(t *testing.T) {
+	at := func(s float64) resolve.Moment { return resolve.Moment{T: s, Unc: 1, Valid: true} }
+	f := beside(t, readsFromStore(deadAnswer), clusterOf(deadTarget))
+	for by, want := range map[string][]string{"t-03": {"t-03: disk errors", "t-03: a mountpath was disabled"}, "t-01": nil} {
+		e := &correlate.Episode{ID: "t-03", Standing: correlate.Cause, Records: []correlate.Record{{By: "t-03", Kind: aislog.DiskFault, T: at(1)}, {By: by, Kind: aislog.MountpathOff, T: at(15)}}}
+		b := builder{s: &mechanism.Scene{Facts: f, Storage: &correlate.Answer{Episodes: []*correlate.Episode{e}}}}
+		var rows []row
+		told := b.recordRows(&rows)
+		var got []string
+		for _, r := range rows {
+			got = append(got, r.e.Event)
+		}
+		if !slices.Equal(got, want) || told != (want != nil) {
+			t.Errorf("by %s: %q, not %q", by, got, want)
+		}
+	}
+}
