@@ -84,3 +84,33 @@ func (f *Facts) Rate(c *Course, p *Point) (is worker.Numeric, top float64, ok bo
 	}
 	return is, top, ok
 }
+
+// Spent is a learning rate that ran out while steps go on: they change nothing any more.
+type Spent struct {
+	At         worker.Numeric // the line from which on it is 0
+	From, Last *Point         // with a loss, since
+	N          int            // of them
+}
+
+// Spent finds where the learning rate of a course became 0 for good, many lines before the end of the log and of the run.
+func (f *Facts) Spent(c *Course) (s Spent, ok bool) {
+	for i := range f.Obs.Numerics {
+		n := &f.Obs.Numerics[i]
+		if n.Kind == worker.NumericRate && n.File == c.File {
+			s.At, ok = *n, n.Value == 0 && n.Was > 0
+		}
+	}
+	if !ok {
+		return s, false
+	}
+	for _, p := range c.Losses() {
+		if p.At.Off < s.At.Off {
+			continue
+		}
+		if s.From == nil {
+			s.From = p
+		}
+		s.Last, s.N = p, s.N+1
+	}
+	return s, s.N >= plateauLeast && (c.Total <= 0 || float64(s.Last.Step) < plateauNearly*float64(c.Total))
+}

@@ -25,7 +25,7 @@ func performance() []Mechanism {
 		{Slug: knowledge.SlowHost, Class: Degraded, Propose: first(slowHost, movedTo(knowledge.SlowHost)), Needs: []incident.Need{needNeighbours}},
 		{Slug: knowledge.SlowCheckpoint, Class: Degraded, Propose: slowCheckpoint, Needs: []incident.Need{needStore}},
 		{Slug: knowledge.ThroughputRegression, Class: Degraded, Propose: first(movedTo(knowledge.ThroughputRegression), regression, regressionFellOff), Explains: ended, Needs: []incident.Need{needClocks, needPerRank, needNeighbours}},
-		{Slug: knowledge.LossPlateau, Class: Degraded, Propose: plateau, Explains: ended, Needs: []incident.Need{needSchedule}},
+		{Slug: knowledge.LossPlateau, Class: Degraded, Propose: first(spentRate, plateau), Explains: ended, Needs: []incident.Need{needSchedule}},
 	}
 }
 
