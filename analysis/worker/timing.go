@@ -263,6 +263,9 @@ func (t *timing) behind(b []byte) {
 	} else if more, ok := bytes.CutPrefix(b[n:], []byte(" per ")); ok {
 		end += len(" per ") + wordLen(more)
 	}
+	if rest := bytes.TrimLeft(b[end:], " "); len(rest) > 0 && (rest[0] == ':' || rest[0] == '=') {
+		return // the name of the next number: "loss: 2.7 steps/s: 1.42"
+	}
 	var w naming
 	w.add(b[:end])
 	ofTime := w.unit > 0 && !w.other && !w.barred
