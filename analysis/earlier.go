@@ -56,6 +56,11 @@ func recall(ctx context.Context, in *Input) (diagnose.Earlier, error) {
 		books = append(books, book)
 	}
 	if !logs {
+		for i := range in.earlierLogs {
+			if s := &in.earlierLogs[i]; s.Bytes > 0 {
+				unread[i].Warnings = append(unread[i].Warnings, s.Name+": not used: it holds neither a history of runs nor a job's log")
+			}
+		}
 		books, in.earlierLogs = append(books, unread...), nil
 	}
 	if len(books) > 0 {

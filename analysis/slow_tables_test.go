@@ -258,3 +258,17 @@ func TestRanksThatAreLateFromTheFirstStepAreNamed(t *testing.T) {
 		t.Errorf("a little unevenness is no fault: %s: %s", v.Mechanism, v.Summary)
 	}
 }
+
+func TestAHistoryThatIsNoneIsNamed(t *testing.T) {
+	in := Input{Sources: written(t, map[string]string{"run.log": paceLog(1, 2)}, ""), History: written(t, map[string]string{"notes.txt": "colour,shape\nred,round\nblue,square\n", "empty.jsonl": ""}, "")}
+	r := diagnosed(t, in)
+	n := 0
+	for _, w := range r.Warnings {
+		if strings.Contains(w, "neither a history of runs nor a job's log") {
+			n++
+		}
+	}
+	if n != 1 || !strings.Contains(strings.Join(r.Warnings, "\n"), "notes.txt: not used") {
+		t.Errorf("%q", r.Warnings)
+	}
+}
