@@ -46,13 +46,29 @@ func headline(r *incident.Report) (text, tone string) {
 	default:
 		text, tone = capital(mechanismTitle(v.Mechanism)), "bad"
 	}
-	if rest, ok := strings.CutPrefix(text, "One rank "); ok && len(v.Root.Ranks) > 1 {
-		text = count(len(v.Root.Ranks), "rank") + " " + rest
+	if rest, ok := strings.CutPrefix(text, "One rank "); ok {
+		text = who(v.Root, rest)
 	}
 	if w := broken(v.Root); w != "" {
 		text += ": " + w
 	}
 	return text, tone
+}
+
+// who puts as many ranks in front of what one rank does, or nodes where a node as a whole slows the job.
+func who(root incident.Root, does string) string {
+	n, what := len(root.Ranks), "rank"
+	rest, slows := strings.CutPrefix(does, "slows ")
+	if slows && n == 0 && len(root.Nodes) > 0 {
+		n, what = len(root.Nodes), "node"
+	}
+	switch {
+	case n <= 1:
+		return "One " + what + " " + does
+	case slows:
+		does = "slow " + rest
+	}
+	return count(n, what) + " " + does
 }
 
 // broken is where in the heading: of a storage at fault without the ranks that it failed.

@@ -30,7 +30,7 @@ func AsksForStorage(n incident.Need) bool { return n.What == needAIS.What || n.W
 func data() []Mechanism {
 	return []Mechanism{
 		local(knowledge.DataloaderWorkerKilled, knowledge.Exception),
-		{Slug: knowledge.DataloaderStall, Class: Collective, Propose: first(failed(knowledge.DataloaderStall), stoodAt(knowledge.DataloaderStall, needStore), stalledFor(knowledge.DataloaderStall, heldLoading, needStore, needPySpy), tracedLoading, lateData, slowData, movedTo(knowledge.DataloaderStall), loadFellOff, episodic(knowledge.DataloaderStall)), Explains: []knowledge.Slug{knowledge.Exception}},
+		{Slug: knowledge.DataloaderStall, Class: Collective, Propose: first(failed(knowledge.DataloaderStall), stoodAt(knowledge.DataloaderStall, needStore), stalledFor(knowledge.DataloaderStall, heldLoading, needStore, needPySpy), tracedLoading, lateData, slowData, movedTo(knowledge.DataloaderStall), loadFellOff, episodic(knowledge.DataloaderStall, true)), Explains: []knowledge.Slug{knowledge.Exception}},
 		{Slug: knowledge.StorageFull, Class: Local, Propose: storageFull, Explains: []knowledge.Slug{knowledge.Exception, knowledge.CheckpointIO, knowledge.StorageUnresponsive}},
 		{Slug: knowledge.StorageUnresponsive, Class: Local, Propose: first(storageUnresponsive, stoodAt(knowledge.StorageUnresponsive)), Explains: []knowledge.Slug{knowledge.Exception, knowledge.CheckpointIO, knowledge.BadSample, knowledge.StorageRetriesExhausted}, Needs: []incident.Need{needKernelMount}},
 		{Slug: knowledge.StorageRetriesExhausted, Class: Local, Propose: shared(knowledge.StorageRetriesExhausted), Explains: []knowledge.Slug{knowledge.Exception, knowledge.BadSample, knowledge.AISBatchObjectLoss}, Needs: []incident.Need{needStore}},

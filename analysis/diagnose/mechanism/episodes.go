@@ -12,7 +12,7 @@ import (
 )
 
 // episodic: steps were slow several times, and recovered. What comes and goes is rarely a part of the job.
-func episodic(slug knowledge.Slug) func(*Scene) *Proposal {
+func episodic(slug knowledge.Slug, ofData bool) func(*Scene) *Proposal {
 	return func(sc *Scene) *Proposal {
 		f := sc.Facts
 		if f.Job.ExitOK != nil || Slow(f) {
@@ -27,7 +27,7 @@ func episodic(slug knowledge.Slug) func(*Scene) *Proposal {
 			return nil
 		}
 		g := f.GrownIn(&e)
-		if ofData := g.Class == slow.Data; ofData != (slug == knowledge.DataloaderStall) {
+		if (g.Class == slow.Data) != ofData {
 			return nil
 		}
 		return episodesOf(f, &e, g, slug)

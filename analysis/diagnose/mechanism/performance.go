@@ -24,7 +24,7 @@ func performance() []Mechanism {
 		{Slug: knowledge.SlowCompute, Class: Degraded, Propose: first(signed(knowledge.SlowCompute), slowCompute, movedTo(knowledge.SlowCompute), computeFellOff), Needs: []incident.Need{needClocks}},
 		{Slug: knowledge.SlowHost, Class: Degraded, Propose: first(slowHost, movedTo(knowledge.SlowHost)), Needs: []incident.Need{needNeighbours}},
 		{Slug: knowledge.SlowCheckpoint, Class: Degraded, Propose: slowCheckpoint, Needs: []incident.Need{needStore}},
-		{Slug: knowledge.ThroughputRegression, Class: Degraded, Propose: first(movedTo(knowledge.ThroughputRegression), regression, regressionFellOff, episodic(knowledge.ThroughputRegression)), Explains: ended, Needs: []incident.Need{needClocks, needPerRank, needNeighbours}},
+		{Slug: knowledge.ThroughputRegression, Class: Degraded, Propose: first(movedTo(knowledge.ThroughputRegression), regression, regressionFellOff, episodic(knowledge.ThroughputRegression, false)), Explains: ended, Needs: []incident.Need{needClocks, needPerRank, needNeighbours}},
 		{Slug: knowledge.LossPlateau, Class: Degraded, Propose: first(spentRate, plateau), Explains: ended, Needs: []incident.Need{needSchedule}},
 	}
 }
