@@ -310,6 +310,8 @@ func unplaced(v incident.Verdict) string {
 			return capital(flat(v.Root.Named)) + "; its global rank is not stated."
 		}
 		return capital(flat(v.Root.Named)) + ", according to other processes; not proven."
+	case v.Root.Only != "" && v.Root.File != "":
+		return fmt.Sprintf("Only in %s on %s, of %d logs; not proven to be at fault.", flat(v.Root.File), flat(v.Root.Only), v.Root.Of)
 	case v.Root.Only != "":
 		return "Only " + flat(v.Root.Only) + " reports it, of several nodes; not proven to be at fault."
 	case len(v.Candidates) > 1:

@@ -41,3 +41,15 @@ func TestTheirOwnPlace(t *testing.T) {
 		c.check(t)
 	}
 }
+
+// Of a merged log an error that no label places is of the only task that srun saw end with an error of its own.
+func TestTheOnlyTaskThatFailed(t *testing.T) {
+	const failed, ended = "srun: error: bk-7: task 21: Exited with exit code 1\n", "srun: error: bk-4: task 3: Terminated\n"
+	for _, c := range []fieldCase{
+		{"one", one(fieldSteps + bareError + failed + ended), []string{"exception"}, "node bk-7"},
+		{"two", one(fieldSteps + bareError + failed + "srun: error: bk-5: task 9: Exited with exit code 1\n"), []string{"exception"}, "-"},
+		{"of another file", map[string]string{"a.log": fieldSteps + bareError, "b.log": failed}, []string{"exception"}, "-"},
+	} {
+		c.check(t)
+	}
+}

@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"slices"
+
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
 	"faultline/knowledge"
@@ -86,7 +88,8 @@ func (b *builder) starting() bool {
 	if len(b.d.winners) > 0 && b.d.winners[0].Mechanism.Is(knowledge.BeforeSteps) {
 		return true
 	}
-	if len(f.Obs.Rendezvous)+len(f.Obs.CommInits)+len(f.Obs.Facts) == 0 {
+	says := slices.ContainsFunc(f.Obs.Facts, func(x worker.Fact) bool { return !x.OfPlace() })
+	if !says && len(f.Obs.Rendezvous)+len(f.Obs.CommInits) == 0 {
 		return false
 	}
 	return !f.Job.Start.Valid || !f.Job.End.Valid || f.Job.End.T-f.Job.Start.T < long

@@ -50,7 +50,12 @@ func (c *Coverage) ofNodes(f *Facts, in Input) {
 		if n := f.ident.fileNode[t.File]; n != "" {
 			seen[n] = true
 		}
+		for i := range t.Writers {
+			at := worker.At{Pos: worker.Pos{File: t.File}, By: &t.Writers[i].Who}
+			seen[f.ident.hostOf(at)] = true // of several that write in it
+		}
 	}
+	delete(seen, "")
 	for _, r := range f.byRank {
 		if r.Node != "" && r.Lines > 0 {
 			seen[r.Node] = true

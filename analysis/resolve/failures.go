@@ -39,6 +39,7 @@ func breakdownOf(f Facts, obs *worker.Observations, warn *notes) breakdown {
 		enact(decide(), warn)
 	}
 	charged(f.attributed(), &f.sight)
+	placedBy(f.onlyTask(), f.Failures)
 	f.Failures = collapse(f.Failures)
 	wordsOf(f.Failures)
 	retold, nobodys := f.retold()
@@ -295,6 +296,33 @@ func (f *Facts) attributed() (all []charge) {
 		all = append(all, charge{fl, rank})
 	}
 	return all
+}
+
+// onlyTask is what srun says of the one task that ended with an error of its own, before the step was ended; nil where it is several, or none.
+func (f *Facts) onlyTask() (only *Failure) {
+	for _, fl := range f.Failures {
+		switch {
+		case fl.Kind != KindTask || fl.Role == knowledge.ConsequenceRole:
+		case only != nil || len(fl.Tasks) != 1 || fl.Node == "":
+			return nil
+		default:
+			only = fl
+		}
+	}
+	return only
+}
+
+// placedBy gives failures that nothing places the node of that task.
+func placedBy(task *Failure, all []*Failure) {
+	if task == nil {
+		return
+	}
+	for _, fl := range all {
+		unplaced := fl.Rank == NoRank && fl.Node == "" && fl.Role == knowledge.CauseRole
+		if raised := fl.Kind == KindException || fl.Kind == KindSign; unplaced && raised && fl.At.File == task.At.File && fl.Count < 2 {
+			fl.Node = task.Node
+		}
+	}
 }
 
 // charge is a failure, and the rank that it is attributed to.

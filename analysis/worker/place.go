@@ -18,6 +18,9 @@ const (
 // RanksOn is the key of a fact: a host and the first and last of the ranks on it, by a table that a script prints.
 const RanksOn = "ranks_on"
 
+// OfPlace says that a fact is of where the file was written: it says nothing of the job.
+func (x *Fact) OfPlace() bool { return x.Key == HostSaid || x.Key == RankSaid || x.Key == RanksOn }
+
 const (
 	saidLines = 64  // at the top of a file may say where it was written
 	maxSaid   = 400 // bytes of such a line
