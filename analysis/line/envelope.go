@@ -87,7 +87,7 @@ var measured = map[string]bool{
 // then has only the stamp of a record that is read as it is.
 func (u *Unwrapper) Unwrap(raw []byte) (Envelope, bool) {
 	if len(raw) == 0 || raw[0] != '{' && raw[0] != ' ' && raw[0] != '\t' && !isDigit(raw[0]) {
-		return Envelope{}, false
+		return u.escaped(raw)
 	}
 	e, ok := u.unwrap(raw, 0)
 	if !ok {
