@@ -28,6 +28,7 @@ func TestTheirOwnPlace(t *testing.T) {
 		{"a rank in each line", with(ranks, "b", bareError), cause, "rank 1"},
 		{"the first ranks of nodes, which write for all of theirs", with(leaders, "b", bareError), cause, "-"},
 		{"one that speaks of another", map[string]string{"a": ownLines("0") + "rank 1 acc 0.4\n", "b": ownLines("1") + bareError}, cause, "-"},
+		{"a warning that names two in every file", map[string]string{"a": "versions differ: rank 0 has 2.21, rank 3 has 2.26\n" + ownLines("x"), "b": "versions differ: rank 0 has 2.21, rank 3 has 2.26\n" + bareError}, cause, "-"},
 		{"the same numbers on two nodes", with(map[string]string{"a": ownLines("0"), "b": ownLines("1"), "c": ownLines("0"), "d": ownLines("1")}, "b", bareError), cause, "-"},
 		{"numbers in the names of files, of which one is not here", map[string]string{"p1.log": ownLines("1"), "p2.log": ownLines("2") + bareError, "p3.log": ownLines("3")}, cause, "rank 2"},
 		{"two streams of a process", map[string]string{"out.0": ownLines("0"), "out.1": ownLines("1"), "err.0": "", "err.1": bareError}, cause, "rank 1"},

@@ -113,11 +113,14 @@ func (id *identity) rangesOnNodes(obs *worker.Observations) {
 // stream finds the word for one of a process's two streams in the name of its file: "attempt_0/2/stderr.log", "err5.txt".
 var stream = pattern.New(`(?i)(^|[/._-])(?:std)?(?:out|err|error|output)(\d*(?:$|[/._-]))`)
 
+// streamless is the name of a file without that word.
+func streamless(name string) string { return stream.ReplaceAllString(name, "${1}\x00${2}") }
+
 // streams gives both streams of a process the rank and node of which one of them tells: two files whose names differ in that word alone.
 func (id *identity) streams(names []string) {
 	pairs := map[string][]string{}
 	for _, name := range names {
-		if key := stream.ReplaceAllString(name, "${1}\x00${2}"); key != name {
+		if key := streamless(name); key != name {
 			pairs[key] = append(pairs[key], name)
 		}
 	}

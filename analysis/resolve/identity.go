@@ -87,10 +87,17 @@ func newIdentity(obs *worker.Observations, sources []incident.Source, nodes []st
 	return id
 }
 
-// ranksSaid adds to the ranks that labels show in each file those that its own lines give, where no label does.
+// ranksSaid adds to the ranks that labels show in each file those that its own lines give, where no label does. Where two processes give the same,
+// it is not theirs.
 func (id *identity) ranksSaid(obs *worker.Observations, seen map[string]map[int]bool) {
+	process := map[int]string{}
 	for at, rank := range ownRanks(obs) {
-		if len(seen[at.File]) > 0 {
+		name := streamless(at.File)
+		if other, known := process[rank]; known && other != name {
+			clear(id.said)
+			return
+		}
+		if process[rank] = name; len(seen[at.File]) > 0 {
 			continue
 		}
 		if id.said[at.File] == nil {

@@ -24,6 +24,7 @@ func (x *Fact) OfPlace() bool { return x.Key == HostSaid || x.Key == RankSaid ||
 const (
 	saidLines = 64  // at the top of a file may say where it was written
 	maxSaid   = 400 // bytes of such a line
+	leastSaid = 3   // lines that give a rank, unless one begins with it: one alone may speak of somebody else's
 )
 
 // saysHost finds the host in what scripts print of their place, and in the prompts of shells: "node gx3 ranks 16-23",
@@ -34,14 +35,14 @@ var saysHost = []*pattern.Regexp{
 }
 
 // othersHost finds the words of lines that speak of another's host.
-var othersHost = pattern.New(`(?i)error|fail|warn|peer|\bfrom\b|lost|missing|wait|timeout|timed|abort|exit|kill|dead|connect|master|server|resolv|remote|driver|\bto (?:node|host)|://`)
+var othersHost = pattern.New(`(?i)error|fail|warn|peer|\bfrom\b|lost|missing|wait|timeout|timed|abort|exit|kill|dead|connect|master|server|resolv|mismatch|detect|remote|driver|\bto (?:node|host)|://`)
 
 // ranksOn finds a row of such a table: "node 2: c5n03 ranks 16-23".
 var ranksOn = pattern.New(`(?i)(?:^|[\s:=(])([a-z][a-z-]*[0-9][\w-]*)[\s:,(]{1,3}ranks?[ =:]{1,2}(\d{1,6})\s?(?:-|to|\.\.)\s?(\d{1,6})\b`)
 
 // saidPlace reads where the file's first lines say that it is written, and by which rank, where all that name one agree.
 func (r *reader) saidPlace(head []phys) {
-	said, rank, agree := At{}, line.Unknown, true
+	said, rank, agree, weight := At{}, line.Unknown, true, 0
 	for i := range head[:min(len(head), saidLines)] {
 		p := &head[i]
 		text := bytes.TrimSpace(p.raw)
@@ -63,16 +64,20 @@ func (r *reader) saidPlace(head []phys) {
 			continue
 		}
 		n := saidRank(text)
-		labelled, ofOther := pre.Who != line.NoOne, ofAGroup.Match(text) && !rowOf.Match(text[pre.Len:])
+		row := rowOf.Match(text[pre.Len:])
+		labelled, ofOther := pre.Who != line.NoOne, ofAGroup.Match(text) && !row
 		if n == line.Unknown || labelled || ofOther || others.Match(text) {
 			continue // NCCL's ranks are those of a communicator
+		}
+		if weight++; row {
+			weight += leastSaid
 		}
 		if rank == line.Unknown {
 			said, rank = at, n
 		}
 		agree = agree && rank == n
 	}
-	if rank != line.Unknown && agree {
+	if agree && weight >= leastSaid {
 		emit(r, &r.obs.Facts, Fact{At: said, Key: RankSaid, Value: strconv.Itoa(rank)})
 	}
 }

@@ -237,7 +237,7 @@ func TestFacts(t *testing.T) {
 		{"using world size: 64, data-parallel-size: 8, tensor-model-parallel size: 4, pipeline-model-parallel size: 2", "framework=megatron world_size=64 dp=8 tp=4 pp=2"},
 		{"using world size: 64, data-parallel size: 8, context-parallel size: 1, hierarchical context-parallel sizes: None, tensor-model-parallel size: 4, pipeline-model-parallel size: 2", "framework=megatron world_size=64 dp=8 cp=1 tp=4 pp=2"},
 		{"  world_size ...................................... 64", "world_size=64"},
-		{"Initializing distributed: GLOBAL_RANK: 3, MEMBER: 4/16", "framework=lightning world_size=16 rank_said=3"},
+		{"Initializing distributed: GLOBAL_RANK: 3, MEMBER: 4/16", "framework=lightning world_size=16"},
 		{"***** Running training *****", "framework=hf-trainer task=training"},
 		{"NCCL version 2.21.5+cuda12.4", "nccl_version=2.21.5 cuda_version=12.4"},
 		{"PyTorch version: 2.6.0+cu124", "torch_version=2.6.0+cu124"},
