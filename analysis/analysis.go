@@ -351,7 +351,14 @@ func weighed(ctx context.Context, in Input, facts *resolve.Facts, earlier diagno
 	r := diagnose.RunAfter(facts, earlier)
 	r.Trail = facts.Trail()
 	if !unsettled(r) {
-		return r, nil
+		var err error
+		if facts.Unread, err = in.unread(ctx, facts, r); err != nil || len(facts.Unread) == 0 {
+			return r, err
+		}
+		if r = diagnose.RunAfter(facts, earlier); !unsettled(r) {
+			r.Trail = facts.Trail()
+			return r, nil
+		}
 	}
 	var shapes []string
 	var err error

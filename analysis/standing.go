@@ -32,6 +32,7 @@ const (
 const (
 	mostStanding = 64
 	mostShapes   = 256
+	mostCited    = 4 // files of a decided verdict that are looked at
 )
 
 // newcomers keeps what was read of the files by the reader of the unforeseen: conclusions are derived more than once.
@@ -43,7 +44,13 @@ type newcomers struct {
 
 // standing are the lines that stand out, whatever they say, the most suspicious first.
 func (in *Input) standing(ctx context.Context, f *resolve.Facts, past *history.Book) (lines []novel.Line, shapes []string, err error) {
-	in.newcomers.once.Do(func() { in.newcomers.files, in.newcomers.err = in.unforeseen(ctx, f) })
+	in.newcomers.once.Do(func() {
+		sources := in.Sources
+		if len(sources) == 0 {
+			sources = in.Evidence
+		}
+		in.newcomers.files, in.newcomers.err = in.unforeseen(ctx, f, sources)
+	})
 	if err := in.newcomers.err; err != nil {
 		return nil, nil, err
 	}
@@ -64,6 +71,31 @@ func (in *Input) standing(ctx context.Context, f *resolve.Facts, past *history.B
 	}
 	markRead(lines, f.Obs)
 	return lines, slices.Compact(shapes), nil
+}
+
+// unread are the lines that sound bad, and that nobody made anything of, in the files that the cause of a decided verdict cites.
+func (in *Input) unread(ctx context.Context, f *resolve.Facts, r *incident.Report) (out []novel.Line, err error) {
+	cited := map[string]bool{}
+	for _, l := range r.Chain {
+		for _, e := range l.Evidence {
+			if len(cited) < mostCited && (l.Role == incident.Trigger || l.Role == incident.Cause) {
+				cited[e.File] = true
+			}
+		}
+	}
+	sources := slices.DeleteFunc(slices.Clone(in.Sources), func(s incident.Source) bool { return !cited[s.Name] })
+	files, err := in.unforeseen(ctx, f, sources)
+	if err != nil {
+		return nil, err
+	}
+	lines := novel.Weigh(files, world(f), math.MaxInt)
+	markRead(lines, f.Obs)
+	for i := range lines {
+		if lines[i].Unread() && len(out) < mostStanding {
+			out = append(out, lines[i])
+		}
+	}
+	return out, nil
 }
 
 // shape writes a template's hash as reports and histories have it.
@@ -145,11 +177,7 @@ func markRead(lines []novel.Line, obs *worker.Observations) {
 
 // unforeseen reads the logs once more; where there are none, the evidence beside them. A file that cannot be read to its end counts as far
 // as it goes: that it is cut is said elsewhere.
-func (in *Input) unforeseen(ctx context.Context, f *resolve.Facts) ([]*novel.File, error) {
-	sources := in.Sources
-	if len(sources) == 0 {
-		sources = in.Evidence
-	}
+func (in *Input) unforeseen(ctx context.Context, f *resolve.Facts, sources []incident.Source) ([]*novel.File, error) {
 	known := sizes(f, sources)
 	budget := int64(max(standingLeast, standingBudget/max(1, len(sources))))
 	files := make([]*novel.File, len(sources))

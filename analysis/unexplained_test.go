@@ -117,6 +117,34 @@ func TestAnErrorThatNobodyKnowsLeavesAWaitOpen(t *testing.T) {
 	}
 }
 
+// What NCCL says of an invalid call is sure only while no warning of NCCL that nobody knows stands above it, after which its thread fell silent.
+func TestAWarningThatNobodyKnowsLeavesAFailedCallOpen(t *testing.T) {
+	const warning = "gn3:900:91%d [0] mux.cc:40 NCCL WARN lane table is torn : expected 7 found 9\n"
+	const went = "gn3:900:91%d [0] NCCL INFO mux.cc:44 going on with another lane\n"
+	for _, c := range []struct {
+		name, above string
+		open        bool
+	}{
+		{"nothing above", "", false},
+		{"a warning", warning, true},
+		{"a warning that its thread went on after", warning + went, false},
+	} {
+		files := map[string]string{}
+		for r := range 8 {
+			above := c.above
+			for strings.Contains(above, "%d") {
+				above = strings.Replace(above, "%d", fmt.Sprint(r), 1)
+			}
+			files[fmt.Sprintf("rank_%d.log", r)] = above + raised(r, "torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/NCCLUtils.hpp:219, invalid usage, NCCL version 2.18.1\n[rank"+fmt.Sprint(r)+"]: ncclInvalidUsage: This usually reflects invalid usage of NCCL library.")
+		}
+		v := diagnosed(t, Input{Sources: written(t, files, "")}).Verdict
+		open := slices.ContainsFunc(v.Candidates, func(x incident.Candidate) bool { return x.Mechanism == "unknown" })
+		if open != c.open {
+			t.Errorf("%s: %s %.2f of %v: %s", c.name, v.Mechanism, float64(v.Confidence), v.Candidates, v.Why)
+		}
+	}
+}
+
 // The title of DDP's error is glued to another's, and its list of parameters still tells what it is about.
 func TestParametersBelowAGluedTitle(t *testing.T) {
 	text := "untimeError: RuntimeErrorExpected to have finished reduction in the prior iteration before starting a new one. This error indicates that your module has parameters that were not used in producing loss.\n" +

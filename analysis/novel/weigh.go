@@ -130,6 +130,12 @@ func (l *Line) Sounds() bool {
 	return l.lasting() && !l.Sign.Ends && l.points("words") == 0
 }
 
+// Unread says that a line sounds bad and says why, that it is known for one of its kind, and that nobody made anything of what it says: a
+// warning of NCCL. Of one after which its thread went on, nothing came. Other lines are left out: a frame or a heading of what is known sounds as bad.
+func (l *Line) Unread() bool {
+	return l.Sounds() && l.Known.Form && l.Known.Meaning == "" && l.points("outcome") >= 0
+}
+
 // Uncommon says that a line sounds out of the ordinary by itself, and that nothing shows that training went on after it.
 func (l *Line) Uncommon() bool {
 	harmless := l.Background || l.Known.Noise || l.points("words") < 0

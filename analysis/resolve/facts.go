@@ -98,6 +98,8 @@ type Facts struct {
 	NCCL *NCCL
 	// Standing are the lines that stand out, whatever they say, the most suspicious first; nil where nobody looked for them.
 	Standing []novel.Line
+	// Unread are lines, in the files that a decided verdict cites, that sound bad and that nobody made anything of.
+	Unread []novel.Line
 
 	// Traced is what the profiler's traces say of ranks beside each other; nil where none is of this run.
 	Traced *Traced

@@ -111,6 +111,12 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 	if every(fls, func(fl *resolve.Failure) bool { return fl.Unsettled }) {
 		p.unsettled(f, fls[0])
 	}
+	for _, fl := range p.First {
+		if l := unreadBy(f, fl); l != nil {
+			p.besideIt(l, 0.9, "a line beside it matches no known failure, and may tell the cause")
+			break
+		}
+	}
 	return p
 }
 

@@ -58,6 +58,11 @@ func ownWords(f *resolve.Facts, fl *resolve.Failure) bool {
 	return len(x.Frames) == 0 || !OfLibrary(x.Frames[len(x.Frames)-1].File)
 }
 
+// asserted says that a program found an assumption of its own broken, in words that nobody knows.
+func asserted(fl *resolve.Failure) bool {
+	return fl.Sign == "" && fl.Exc != nil && fl.Exc.Type == "AssertionError"
+}
+
 // importing says that an exception was raised while a module was being imported: what is installed may not fit.
 func importing(x *worker.Exception) bool {
 	return len(x.Frames) > 1 && x.Frames[len(x.Frames)-1].Func == "<module>"
@@ -86,6 +91,10 @@ func exception(s *Scene) *Proposal {
 		if p.Own = slices.ContainsFunc(p.Failures, ownMistake); !p.Own && len(p.Rivals) == 0 && !slices.ContainsFunc(p.First, func(fl *resolve.Failure) bool { return ownWords(s.Facts, fl) }) {
 			p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.9
 			p.Why = "no known failure matches its message; a library raised it or the system refused something, so the code may not be at fault"
+		}
+		if !p.Own && len(p.Rivals) == 0 && p.Scope == "all" && !s.Facts.Job.Training && every(p.First, asserted) {
+			p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.ConfigError}, false, 0.9
+			p.Why = "no known failure matches its message; all ranks assert it before the first step: the settings may be wrong, or the code"
 		}
 		return p
 	}

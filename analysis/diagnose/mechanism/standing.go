@@ -92,6 +92,26 @@ func (t troubles) precede(f *resolve.Facts, l *novel.Line, since resolve.Moment)
 	return now.Valid && since.Valid && !now.Before(since)
 }
 
+// beside are how many lines apart two lines may stand that tell of one event.
+const beside = 40
+
+// unreadBy is a line that nobody understands above the failure that a proposal rests on, by the same writer or by one who is not known; nil where none
+// stands there.
+func unreadBy(f *resolve.Facts, fl *resolve.Failure) *novel.Line {
+	from := fl.At.Line
+	if fl.Exc != nil && fl.Exc.Begin.Line > 0 {
+		from = min(from, fl.Exc.Begin.Line)
+	}
+	for i := range f.Unread {
+		l := &f.Unread[i]
+		sameWriter := l.Rank == resolve.NoRank || fl.Rank == resolve.NoRank || l.Rank == fl.Rank
+		if above := from - l.At.Line; sameWriter && l.File == fl.At.File && above > 0 && above <= beside {
+			return l
+		}
+	}
+	return nil
+}
+
 func toldEnds(f *resolve.Facts) troubles {
 	t := troubles{}
 	for _, e := range f.Ends {
