@@ -2,6 +2,7 @@ package script
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +15,9 @@ var wrappers = set(`time nohup nice env command stdbuf timeout numactl setsid io
 
 // process follows a program: what its options say of logs, and the command that it runs.
 func (in *reader) process(s *state, name string, argv []string, stdin input) {
+	if name == "parallel" || name == "xargs" {
+		argv = filledIn(argv)
+	}
 	if wrappers[name] {
 		i := s.inner(argv)
 		s = in.launching(s, name, argv[:i])
@@ -28,11 +32,39 @@ func (in *reader) process(s *state, name string, argv []string, stdin input) {
 		return
 	}
 	in.arguments(s, name, argv[1:])
+	in.batchR(s, name, argv)
 	if !quiet[name] {
 		in.texts(s, argv[1:])
 	}
 	if strings.Contains(argv[0], "/") || strings.HasSuffix(argv[0], ".sh") {
 		in.launched(s, argv)
+	}
+}
+
+// placeholder matches what GNU parallel and xargs put an argument in place of.
+var placeholder = regexp.MustCompile(`\{\d*(?:[.#%]|//?\.?)?\}`)
+
+// filledIn is a command line whose arguments come from a list.
+func filledIn(argv []string) []string {
+	out := make([]string, len(argv))
+	for i, w := range argv {
+		out[i] = placeholder.ReplaceAllString(w, string(anything))
+	}
+	return out
+}
+
+// batchR is R's way to run a program with its output in a file: named by the last argument, or after the program.
+func (in *reader) batchR(s *state, name string, argv []string) {
+	if name != "R" || len(argv) < 4 || argv[1] != "CMD" || argv[2] != "BATCH" {
+		return
+	}
+	files := slices.DeleteFunc(slices.Clone(argv[3:]), func(w string) bool { return strings.HasPrefix(w, "-") })
+	switch len(files) {
+	case 1:
+		base := path.Base(files[0])
+		in.emit(s, strings.TrimSuffix(base, path.Ext(base))+".Rout", Written, false, "R CMD BATCH")
+	case 2:
+		in.emit(s, files[1], Written, false, "R CMD BATCH")
 	}
 }
 

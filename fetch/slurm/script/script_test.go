@@ -115,6 +115,8 @@ func TestLayouts(t *testing.T) {
 		"a directory by pyxis":              {script: "srun -o o-%t --container-workdir /w2 --container-mounts /h:/w2,/i:/w2/l python t.py --log-dir l/a\n", want: []string{"/w/o-%t", "?>/i/a/**"}},
 		"a default that is assigned":        {script: ": \"${D:=./r}\"\nsrun -o $D/o-%t ./a\n", want: []string{"/w/r/o-%t"}},
 		"unknown options behind the output": {script: "srun -o o-%t $MORE bash -c 'exec python t.py > x.$SLURM_NODEID'\n", want: []string{"/w/o-%t", ">/w/x.%n"}},
+		"parallel fills names in":           {script: "parallel -j 4 srun -n 1 -o logs/%j-{1}-{2.}.log ./a {1} {2} ::: a b ::: c.x d.x\n", want: []string{"/w/logs/%j-*-*.log"}},
+		"R names its output":                {script: "cd r && R CMD BATCH --vanilla fit.R fit-$SLURM_JOB_ID.Rout; R CMD BATCH src/next.R\n", want: []string{">/w/r/fit-%j.Rout", ">/w/r/next.Rout"}},
 		"an option that names a shell":      {script: "docker run --entrypoint=/bin/bash i --x > o-$SLURM_JOB_ID.log\n", want: []string{">/w/o-%j.log"}},
 	} {
 		f := facts(c.files)
