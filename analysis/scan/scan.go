@@ -300,7 +300,7 @@ func (p *pass) peeked(b []byte, pos, counted int) (next, countedTo int) {
 	for pos < len(b) {
 		off := p.off + int64(pos)
 		n := bytes.IndexByte(b[pos:], '\n')
-		if n < 0 || n > p.opts.MaxLine || off >= p.thin.tail || p.thin.at(off) {
+		if whole := n >= 0 && n <= p.opts.MaxLine; !whole || off >= p.thin.tail || p.thin.at(off) {
 			break
 		}
 		p.no += int64(bytes.Count(b[counted:pos], newline))

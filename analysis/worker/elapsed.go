@@ -37,73 +37,51 @@ const (
 
 // elapsedIn finds "taken 20619.9 seconds" in a text: the seconds, and the text in front.
 func elapsedIn(text []byte) (before, seconds []byte, ok bool) {
-	for from := 0; ; {
-		i, end := digitsIn(text, from)
-		if i < 0 {
-			return nil, nil, false
-		}
-		from = end
+	for i, end := nextDigits(text, 0); i < end; i, end = nextDigits(text, end) {
 		word := i
 		for range elapsedApart {
-			if _, n := utf8.DecodeLastRune(text[:word]); n > 0 && !isWord(text[word-1]) {
+			if r, n := utf8.DecodeLastRune(text[:word]); noWord(r) {
 				word -= n
 			}
 		}
-		begin := wordStart(text[:word])
+		begin := bytes.LastIndexFunc(text[:word], noWord) + 1
 		if end-i > elapsedDigits || word == i || !oneOf(text[begin:word], elapsedWords) {
 			continue
 		}
-		if end+1 < len(text) && text[end] == '.' && isDigit(text[end+1]) {
+		if rest := text[end:]; digits(bytes.TrimPrefix(rest, []byte("."))) > 0 {
 			end = numberEnd(text, end+1)
 		}
-		unit := end
-		if unit < len(text) && text[unit] == ' ' {
-			unit++
+		unit := bytes.TrimPrefix(text[end:], []byte(" "))
+		if n := bytes.IndexFunc(unit, noWord); n >= 0 {
+			unit = unit[:n]
 		}
-		if to := wordEnd(text, unit); oneOf(text[unit:to], secondsUnits) {
+		if oneOf(unit, secondsUnits) {
 			return text[:begin], text[i:end], true
 		}
 	}
+	return nil, nil, false
 }
 
-// firstCount is the first whole number of a text that stands by itself.
-func firstCount(text []byte) (digits []byte, ok bool) {
-	for from := 0; ; {
-		i, end := digitsIn(text, from)
-		if i < 0 {
-			return nil, false
+// firstCount is the first whole number of a text that stands by itself; nil where there is none.
+func firstCount(text []byte) []byte {
+	for _, word := range bytes.FieldsFunc(text, noWord) {
+		if n := digits(word); n == len(word) && n <= countDigits {
+			return word
 		}
-		alone := wordStart(text[:i]) == i && wordEnd(text, end) == end
-		if alone && end-i <= countDigits {
-			return text[i:end], true
-		}
-		from = end
 	}
+	return nil
 }
 
-// digitsIn finds the first run of digits at or behind from; at is negative where there is none.
-func digitsIn(text []byte, from int) (at, end int) {
+// nextDigits finds the first run of digits at or behind from; at is end where there is none.
+func nextDigits(text []byte, from int) (at, end int) {
 	n := slices.IndexFunc(text[from:], isDigit)
 	if n < 0 {
-		return -1, 0
+		return 0, 0
 	}
 	return from + n, numberEnd(text, from+n)
 }
 
-func wordStart(text []byte) int {
-	i := len(text)
-	for i > 0 && isWord(text[i-1]) {
-		i--
-	}
-	return i
-}
-
-func wordEnd(text []byte, i int) int {
-	for i < len(text) && isWord(text[i]) {
-		i++
-	}
-	return i
-}
+func noWord(r rune) bool { return r >= utf8.RuneSelf || !isWord(byte(r)) }
 
 // oneOf reports whether a word is one of a list, in any case of letters.
 func oneOf(word []byte, list []string) bool {
@@ -125,9 +103,7 @@ func readElapsed(r *reader, rec *record) bool {
 	}
 	now := elapsed{words: string(bytes.TrimSpace(bytes.Map(withoutDigits, rec.Msg))), lines: 1}
 	now.seconds, _ = strconv.ParseFloat(string(seconds), 64)
-	if c, counted := firstCount(before); counted {
-		now.count, _ = strconv.ParseFloat(string(c), 64)
-	}
+	now.count, _ = strconv.ParseFloat(string(firstCount(before)), 64)
 	last, done := r.elapsed, false
 	switch {
 	case last.continues(&now):

@@ -99,7 +99,9 @@ func (r *reader) knows(text []byte, no, off int64) bool {
 		q.faces.asked, q.faces.no = f, no
 		return false
 	}
-	if p.strikes >= maxStrikes || p.quiet < routineAfter || !p.asked || r.table.thinned(p.hits) || !r.called && slices.ContainsFunc(p.hits, func(id uint16) bool { return r.table.nccl[id] }) {
+	nccl := func(id uint16) bool { return r.table.nccl[id] } // see spoken
+	switch {
+	case p.strikes >= maxStrikes, p.quiet < routineAfter, !p.asked, r.table.thinned(p.hits), !r.called && slices.ContainsFunc(p.hits, nccl):
 		return false
 	}
 	own := q.own(p, text)

@@ -141,7 +141,13 @@ func (r *reader) routine(l *scan.Line) (held bool, p *patterned, own *routine) {
 
 // known reports whether the next line of a routine, in which these literals stand, is no news.
 func (own *routine) known(d *dispatch, hits []uint16) bool {
-	return own != nil && own.n >= routineOwn && (own.does&stepped == 0 || own.n >= routineSteps && !d.thinned(hits))
+	switch {
+	case own == nil, own.n < routineOwn:
+		return false
+	case own.does&stepped == 0:
+		return true
+	}
+	return own.n >= routineSteps && !d.thinned(hits)
 }
 
 // mayRepeat reports whether a line may be held back: it stands where that is done, and nobody waits for it.
@@ -155,7 +161,8 @@ func (r *reader) mayRepeat(l *scan.Line) bool {
 
 // mayHold reports whether a line of n bytes stands where lines are held back, and nobody waits for it.
 func (r *reader) mayHold(n int, no, off int64) bool {
-	if !r.decided || off < routineFrom || n > mostOutline || r.section > 0 || r.sc.thorough {
+	switch {
+	case !r.decided, off < routineFrom, n > mostOutline, r.section > 0, r.sc.thorough:
 		return false
 	}
 	return r.alone() && !slices.ContainsFunc(r.open, func(b *openBlock) bool { return b.last >= no })
