@@ -22,10 +22,14 @@ func TestLinesThatAreTakenAreNotDelivered(t *testing.T) {
 		}
 	}
 	text.WriteString("known line at the end with alpha, and no line end")
-	for _, chunk := range []int{300, 4 << 10, 1 << 20} {
-		sc, err := New([]string{"alpha", "beta", "gamma"}, Options{MaxLine: 256, ChunkSize: chunk, HeadLines: 5, Frequent: map[string]bool{"gamma": true}})
+	// With less than nothing, others read and search ahead.
+	for _, chunk := range []int{300, 4 << 10, 1 << 20, -(4 << 10)} {
+		sc, err := New([]string{"alpha", "beta", "gamma"}, Options{MaxLine: 256, ChunkSize: max(chunk, -chunk), HeadLines: 5, Frequent: map[string]bool{"gamma": true}})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if chunk < 0 {
+			sc = sc.Ahead(2)
 		}
 		place := func(l *Line) string { return fmt.Sprint(l.No, l.TextOff, string(l.Text), l.Marks) }
 		known := func(text []byte) bool { return bytes.HasPrefix(text, []byte("known")) }
