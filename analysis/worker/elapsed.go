@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"faultline/analysis/ascii"
 )
 
 // Scripts print how far long work has come by a count and the seconds since it began: "finish 885000, taken 20619.9 seconds". That such a
@@ -48,8 +50,8 @@ func elapsedIn(text []byte) (before, seconds []byte, ok bool) {
 		if end-i > elapsedDigits || word == i || !oneOf(text[begin:word], elapsedWords) {
 			continue
 		}
-		if rest := text[end:]; digits(bytes.TrimPrefix(rest, []byte("."))) > 0 {
-			end = numberEnd(text, end+1)
+		if rest, point := bytes.CutPrefix(text[end:], []byte(".")); point && len(rest) > 0 && ascii.Digit(rest[0]) {
+			_, end = nextDigits(text, end)
 		}
 		unit := bytes.TrimPrefix(text[end:], []byte(" "))
 		if n := bytes.IndexFunc(unit, noWord); n >= 0 {
@@ -65,7 +67,7 @@ func elapsedIn(text []byte) (before, seconds []byte, ok bool) {
 // firstCount is the first whole number of a text that stands by itself; nil where there is none.
 func firstCount(text []byte) []byte {
 	for _, word := range bytes.FieldsFunc(text, noWord) {
-		if n := digits(word); n == len(word) && n <= countDigits {
+		if _, end := nextDigits(word, 0); end == len(word) && ascii.Digit(word[0]) && end <= countDigits {
 			return word
 		}
 	}
@@ -74,14 +76,18 @@ func firstCount(text []byte) []byte {
 
 // nextDigits finds the first run of digits at or behind from; at is end where there is none.
 func nextDigits(text []byte, from int) (at, end int) {
-	n := slices.IndexFunc(text[from:], isDigit)
+	n := slices.IndexFunc(text[from:], ascii.Digit[byte])
 	if n < 0 {
 		return 0, 0
 	}
-	return from + n, numberEnd(text, from+n)
+	at = from + n
+	for end = at; end < len(text) && ascii.Digit(text[end]); {
+		end++
+	}
+	return at, end
 }
 
-func noWord(r rune) bool { return r >= utf8.RuneSelf || !isWord(byte(r)) }
+func noWord(r rune) bool { return r != '_' && !ascii.Alnum(r) }
 
 // oneOf reports whether a word is one of a list, in any case of letters.
 func oneOf(word []byte, list []string) bool {
