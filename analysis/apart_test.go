@@ -69,3 +69,18 @@ func TestAHealthyJobsNodesAreNotCompared(t *testing.T) {
 		t.Errorf("%s on %v: %s", v.Mechanism, v.Root.Nodes, v.Summary)
 	}
 }
+
+func TestWhatNodesAlwaysDifferInAccusesNobody(t *testing.T) {
+	files := map[string]string{"run.log": paceLog(1, 2)}
+	for n := 1; n <= 5; n++ {
+		version, serial := "28.39.1002", 7000+97*n
+		if n == 2 {
+			version = "28.41.1000"
+		}
+		files[fmt.Sprintf("frobstat-n%d.txt", n)] = fmt.Sprintf("# n%d  frobstat\nversion: %s\nserial: %d\nmode: wide\nwidth: 16\n", n, version, serial)
+	}
+	r := diagnosed(t, Input{Sources: written(t, files, "")})
+	if v := r.Verdict; v.Mechanism != "throughput-regression" || len(v.Root.Nodes) > 0 {
+		t.Errorf("%s on %v: %s", v.Mechanism, v.Root.Nodes, v.Summary)
+	}
+}

@@ -2,9 +2,11 @@ package mechanism
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"faultline/analysis/moved"
 	"faultline/analysis/resolve"
 	"faultline/analysis/slow"
 	"faultline/knowledge"
@@ -57,6 +59,18 @@ func (x *shift) weight() int {
 	return n
 }
 
+// farApart is by what factor a number of unknown meaning must differ to tell something.
+const farApart = 5
+
+// tells says that what differs may slow a job by itself: it changed, it is of a kind that does, or it is far off. Nodes always differ in something,
+// as in the version of a firmware, which only says where processes are that are known to be late.
+func (x *shift) tells() bool {
+	return slices.ContainsFunc(x.list, func(q moved.Quantity) bool {
+		low, high := min(math.Abs(q.Was), math.Abs(q.Is)), max(math.Abs(q.Was), math.Abs(q.Is))
+		return !q.Apart || q.Class != "" || !math.IsNaN(q.IsAt.Value) && high >= farApart*low
+	})
+}
+
 // apartSince proposes a node that differs, where a job is slower than an earlier run from its first step on.
 func apartSince(slug knowledge.Slug) func(*Scene) *Proposal {
 	return func(sc *Scene) *Proposal {
@@ -66,7 +80,7 @@ func apartSince(slug knowledge.Slug) func(*Scene) *Proposal {
 			return nil
 		}
 		x := oddOne(f)
-		if x == nil || x.slug() != slug {
+		if x == nil || !x.tells() || x.slug() != slug {
 			return nil
 		}
 		q := &x.list[0]

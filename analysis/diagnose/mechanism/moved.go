@@ -172,7 +172,7 @@ func movedTo(slug knowledge.Slug) func(*Scene) *Proposal {
 			return nil
 		}
 		x := shifted(f, &s.Slowdown)
-		if x == nil || x.apart && (oneSlowed(f) != nil || linkFound(f)) {
+		if x == nil || x.apart && (!x.tells() || oneSlowed(f) != nil || linkFound(f)) {
 			return nil
 		}
 		if x.apart && x.class == "" {
