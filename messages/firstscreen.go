@@ -82,7 +82,7 @@ func screen(v *view) []part {
 	for i, s := range r.Standouts {
 		add(fmt.Sprintf("%s %d", labelClue, i+1), clue(s, v.Headline, reasons))
 	}
-	add(labelWhere, unplaced(r.Verdict))
+	add(labelWhere, whereText(r))
 	add(labelConfidence, sureText(r))
 	add(labelSeverity, severityText(r))
 	add(labelTraining, capital(finishedText(r)))
@@ -321,7 +321,34 @@ func unplaced(v incident.Verdict) string {
 	case v.Scope == "all" && v.Status != incident.Inconclusive:
 		return "The whole job, not one rank or node."
 	}
-	return "No rank or node is proven."
+	return nobody
+}
+
+// nobody is what is said where nothing is placed.
+const nobody = "No rank or node is proven."
+
+// whereText is what unplaced says, or where the first clue was written, where that is all there is.
+func whereText(r *incident.Report) string {
+	text := unplaced(r.Verdict)
+	if from := ofClue(r.Standouts); text == nobody && from != "" {
+		return "Clue 1 is from " + from + "; not proven to be at fault."
+	}
+	return text
+}
+
+// ofClue is where the most suspicious line was written, "" where nothing tells.
+func ofClue(clues []incident.Standout) string {
+	if len(clues) == 0 {
+		return ""
+	}
+	switch c := clues[0]; {
+	case c.Rank != nil && c.Node != "":
+		return fmt.Sprintf("rank %d on %s", *c.Rank, flat(c.Node))
+	case c.Rank != nil:
+		return fmt.Sprintf("rank %d", *c.Rank)
+	default:
+		return flat(c.Node)
+	}
 }
 
 // saysMore tells whether a summary holds anything that the headline does not.

@@ -17,3 +17,27 @@ func TestTheOneFileIsShown(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Where nothing is placed but the first clue, that is said, and that it proves nothing.
+func TestWhereTheFirstClueIs(t *testing.T) {
+	rank := 7
+	report := func(v incident.Verdict, clues ...incident.Standout) *incident.Report {
+		return &incident.Report{Verdict: v, Standouts: clues}
+	}
+	unknown := incident.Verdict{Mechanism: "unknown", Status: incident.Inconclusive}
+	named := unknown
+	named.Root.Named = "task 4"
+	for _, c := range []struct {
+		r    *incident.Report
+		want string
+	}{
+		{report(unknown, incident.Standout{Node: "n44"}, incident.Standout{Node: "n41"}), "Clue 1 is from n44; not proven to be at fault."},
+		{report(unknown, incident.Standout{Node: "n44", Rank: &rank}), "Clue 1 is from rank 7 on n44; not proven to be at fault."},
+		{report(unknown, incident.Standout{}), "No rank or node is proven."},
+		{report(named, incident.Standout{Node: "n44"}), "Task 4, according to other processes; not proven."},
+	} {
+		if got := whereText(c.r); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

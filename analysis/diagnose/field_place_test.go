@@ -2,8 +2,11 @@ package diagnose
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
+
+	"faultline/simulate"
 )
 
 const (
@@ -50,6 +53,34 @@ func TestTheOnlyTaskThatFailed(t *testing.T) {
 		{"one", one(fieldSteps + bareError + failed + ended), []string{"exception"}, "node bk-7"},
 		{"two", one(fieldSteps + bareError + failed + "srun: error: bk-5: task 9: Exited with exit code 1\n"), []string{"exception"}, "-"},
 		{"of another file", map[string]string{"a.log": fieldSteps + bareError, "b.log": failed}, []string{"exception"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// A file's name may be the host's of whom other processes speak as their peer; and a signal that one node's launcher alone got went to that node.
+func TestAFileNamedForAPeer(t *testing.T) {
+	const (
+		lost = "[rank1]:[E919 11:20:34.331206408 ProcessGroupNCCL.cpp:632] [Rank 1] Collective WorkNCCL(SeqNum=91, OpType=ALLREDUCE, NumelIn=8, NumelOut=8, Timeout(ms)=600000) raised the following async exception: NCCL error: remote process exited or there was a network error, NCCL version 2.21.5\n" +
+			"ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.\nLast error:\nsocketProgress: Connection closed by remote peer "
+		told = "W0919 11:20:05.311000 3340 torch/distributed/elastic/agent/server/api.py:719] Received 15 death signal, shutting down workers\n"
+	)
+	began := strings.ReplaceAll(timedSteps(1, 30, 30), "2026-03-11 04:", "2026-09-19 11:")
+	for _, c := range []fieldCase{
+		{"its peer says so", map[string]string{"agent-vb1.log": began + lost + "vb3.local<51204>\n", "agent-vb3.log": began + bareError}, nil, ""},
+	} {
+		var in []simulate.File
+		for _, name := range slices.Sorted(maps.Keys(c.files)) {
+			in = append(in, simulate.File{Name: name, Data: []byte(c.files[name])})
+		}
+		f := read(t, in, nil, 0)
+		if got := f.Coverage.NodesSeen; len(got) != 1 || got[0] != "vb3" {
+			t.Errorf("%s: nodes %v", c.name, got)
+		}
+	}
+	for _, c := range []fieldCase{
+		{"one node's launcher was told to stop", map[string]string{"agent-vb1.log": began + lost + "vb3.local<51204>\n", "agent-vb3.log": began + told}, []string{"external-signal"}, "node vb3"},
+		{"nobody names the file's host", map[string]string{"agent-vb1.log": began + lost + "10.0.0.3<51204>\n", "agent-vb3.log": began + told}, []string{"external-signal"}, "-"},
 	} {
 		c.check(t)
 	}

@@ -77,6 +77,33 @@ func namedFor(file, host string) bool {
 	return holdsWord(strings.ToLower(file[strings.LastIndexByte(file, '/')+1:]), host)
 }
 
+// peer finds the host of whom a line of a library speaks: NCCL's "remote peer n4<51204>", c10d's "remote=[n4.svc]:23456".
+var peer = pattern.New(`(?:remote peer |remote=\[)([A-Za-z][A-Za-z-]*[0-9][\w-]*(?:\.[A-Za-z][\w-]*)*)(?:<|\]:)`)
+
+// spokenOf are the hosts of which processes speak as their peers, or as where all of them meet.
+func spokenOf(obs *worker.Observations) (hosts []string) {
+	for i := range obs.Facts {
+		if x := &obs.Facts[i]; x.Key == "master" && hostLike.MatchString(ShortHost(x.Value)) {
+			hosts = append(hosts, x.Value)
+		}
+	}
+	say := func(text string) {
+		if m := peer.FindStringSubmatch(text); m != nil {
+			hosts = append(hosts, m[1])
+		}
+	}
+	for i := range obs.Signs {
+		say(obs.Signs[i].Text)
+	}
+	for i := range obs.Exceptions {
+		say(obs.Exceptions[i].Message)
+	}
+	for i := range obs.NCCLWarns {
+		say(obs.NCCLWarns[i].Text)
+	}
+	return hosts
+}
+
 // hostsInFiles are the nodes that the contents of files name, in order: another file may be called by one of them.
 func (id *identity) hostsInFiles(obs *worker.Observations) []string {
 	hosts := map[string]bool{}
@@ -84,6 +111,9 @@ func (id *identity) hostsInFiles(obs *worker.Observations) []string {
 		hosts[host] = host != ""
 	}
 	delete(hosts, "")
+	for _, host := range spokenOf(obs) {
+		hosts[ShortHost(host)] = true
+	}
 	for _, host := range id.fileNode {
 		if hostLike.MatchString(host) {
 			hosts[host] = true

@@ -133,6 +133,7 @@ var table = []row{
 	{funcs: "save_file load_file", file: "safetensors/", place: Checkpoint},
 	{funcs: "*", file: "deepspeed/runtime/checkpoint_engine/", place: Checkpoint},
 	{funcs: "*", file: "deepspeed/checkpoint/", place: Checkpoint},
+	{funcs: "*", file: "tensorstore/", place: Checkpoint},
 	{funcs: "*", file: "megatron/checkpointing.py", place: Checkpoint},
 	{funcs: "*", file: "megatron/training/checkpointing.py", place: Checkpoint},
 	{funcs: "*", file: "megatron/core/dist_checkpointing/", place: Checkpoint},
@@ -216,6 +217,9 @@ func placeOf(frames []Frame) (place Place, op string, named int) {
 	best := faint + 1
 	named = -1
 	for i := range frames {
+		if waitsAtBarrier(&frames[i]) {
+			return Collective, "barrier", i
+		}
 		for k := range table {
 			r := &table[k]
 			if r.weight >= best || !r.fits(&frames[i]) {
@@ -247,6 +251,14 @@ var exchange = pattern.New(`^_*(?:\w+_)?(?:all_?gather|all_?reduce|reduce_?scatt
 // process stands.
 func exchanges(f *Frame) bool {
 	return !f.Native && !f.Kernel && exchange.Match([]byte(f.Func)) && slices.ContainsFunc(libraries, func(l string) bool { return inPath(f.File, l) })
+}
+
+// waitsAtBarrier says that a process stands at a barrier, whatever it is on the way to.
+func waitsAtBarrier(f *Frame) bool {
+	if f.Native || f.Kernel {
+		return false
+	}
+	return base(f.File) == "barrier.py" || strings.HasPrefix(f.Func, "wait_at_barrier")
 }
 
 // operation is a call's name as people know it.

@@ -277,9 +277,10 @@ func onlyOn(f *resolve.Facts, term []*resolve.Failure) string {
 	if slices.ContainsFunc(term, func(fl *resolve.Failure) bool { return fl.Node != node }) {
 		return ""
 	}
-	if slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool {
-		return fl.Node != "" && fl.Node != node && fl.LostPeer()
-	}) {
+	elsewhere := func(fl *resolve.Failure) bool { // a file that names no node is not that of this one
+		return fl.Node != "" || !slices.ContainsFunc(term, func(t *resolve.Failure) bool { return t.At.File == fl.At.File })
+	}
+	if node != "" && slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool { return fl.Node != node && fl.LostPeer() && elsewhere(fl) }) {
 		return node
 	}
 	return ""

@@ -79,6 +79,9 @@ func stood(s *Scene) *stand {
 		return stoodAsProven(s)
 	}
 	waits, holds, open := sides(s)
+	if len(holds) == 0 && len(open) == 1 && len(waits) >= leastWaiting && blocked(open[0]) {
+		holds, open = open, nil
+	}
 	if len(holds) == 0 || len(f.Mismatches)+len(f.Desyncs) > 0 {
 		return nil
 	}
@@ -89,7 +92,9 @@ func stood(s *Scene) *stand {
 		}
 	}
 	again := unchanged(holds)
-	d.slug = ofPlace[d.place]
+	if d.slug = ofPlace[d.place]; d.slug == "" {
+		d.slug = knowledge.RankStalled
+	}
 	switch g.Shape {
 	case waitfor.NoHang:
 		waited := watchdogsWait(f, waits)
@@ -128,6 +133,16 @@ func stood(s *Scene) *stand {
 	}
 	d.who()
 	return d
+}
+
+// blocked says that a rank stood in a call that waits for something outside the job's collectives: a lock, a program or the network. Several
+// that do may wait for each other.
+func blocked(t *resolve.Stood) bool {
+	switch t.Place() {
+	case stacks.Lock, stacks.Subprocess, stacks.Network:
+		return t.Rank != resolve.NoRank
+	}
+	return false
 }
 
 // stoodAsProven is the case in which the counters prove who held the others: their stacks tell why.
