@@ -42,44 +42,58 @@ var ranksOn = pattern.New(`(?i)(?:^|[\s:=(])([a-z][a-z-]*[0-9][\w-]*)[\s:,(]{1,3
 
 // saidPlace reads where the file's first lines say that it is written, and by which rank, where all that name one agree.
 func (r *reader) saidPlace(head []phys) {
-	said, rank, agree, weight := At{}, line.Unknown, true, 0
+	said := rankSaid{rank: line.Unknown, agree: true}
 	for i := range head[:min(len(head), saidLines)] {
 		p := &head[i]
 		text := bytes.TrimSpace(p.raw)
 		if len(text) > maxSaid || othersHost.Match(text) {
 			continue
 		}
-		pre := line.Parse(text)
-		at := At{Pos: p.place(r.file, 0, len(p.raw))}
-		for _, re := range saysHost {
-			if m := re.FindSubmatch(text[pre.Len:]); m != nil {
-				emit(r, &r.obs.Facts, Fact{At: at, Key: HostSaid, Value: clip(m[1])})
-				break
-			}
+		pre, at := line.Parse(text), At{Pos: p.place(r.file, 0, len(p.raw))}
+		r.saidHost(at, text[pre.Len:])
+		if !r.callsItself(at, &pre, text[pre.Len:]) {
+			said.hear(at, &pre, text)
 		}
-		if m := ranksOn.FindSubmatch(text[pre.Len:]); m != nil {
-			emit(r, &r.obs.Facts, Fact{At: at, Key: RanksOn, Value: string(bytes.Join(m[1:], []byte(" ")))})
-		}
-		if r.callsItself(at, &pre, text[pre.Len:]) {
-			continue
-		}
-		n := saidRank(text)
-		row := rowOf.Match(text[pre.Len:])
-		labelled, ofOther := pre.Who != line.NoOne, ofAGroup.Match(text) && !row
-		if n == line.Unknown || labelled || ofOther || others.Match(text) {
-			continue // NCCL's ranks are those of a communicator
-		}
-		if weight++; row {
-			weight += leastSaid
-		}
-		if rank == line.Unknown {
-			said, rank = at, n
-		}
-		agree = agree && rank == n
 	}
-	if agree && weight >= leastSaid {
-		emit(r, &r.obs.Facts, Fact{At: said, Key: RankSaid, Value: strconv.Itoa(rank)})
+	if said.agree && said.weight >= leastSaid {
+		emit(r, &r.obs.Facts, Fact{At: said.at, Key: RankSaid, Value: strconv.Itoa(said.rank)})
 	}
+}
+
+// saidHost reads the host, and which ranks are on it, in a message.
+func (r *reader) saidHost(at At, msg []byte) {
+	for _, re := range saysHost {
+		if m := re.FindSubmatch(msg); m != nil {
+			emit(r, &r.obs.Facts, Fact{At: at, Key: HostSaid, Value: clip(m[1])})
+			break
+		}
+	}
+	if m := ranksOn.FindSubmatch(msg); m != nil {
+		emit(r, &r.obs.Facts, Fact{At: at, Key: RanksOn, Value: string(bytes.Join(m[1:], []byte(" ")))})
+	}
+}
+
+// rankSaid is the rank that lines give, whether all agree, and how much that weighs.
+type rankSaid struct {
+	at           At
+	rank, weight int
+	agree        bool
+}
+
+// hear takes in a line that gives a rank. NCCL's ranks are those of a communicator, and labels are read elsewhere.
+func (s *rankSaid) hear(at At, pre *line.Prefix, text []byte) {
+	row := rowOf.Match(text[pre.Len:])
+	n := saidRank(text)
+	if ofOther := ofAGroup.Match(text) && !row; n == line.Unknown || ofOther || pre.Who != line.NoOne || others.Match(text) {
+		return
+	}
+	if s.weight++; row {
+		s.weight += leastSaid
+	}
+	if s.rank == line.Unknown {
+		s.at, s.rank = at, n
+	}
+	s.agree = s.agree && s.rank == n
 }
 
 // rowOf finds the rank, the local rank and the host in the line by which each process of a job begins: "rank 7 local 3 on lion-02 pid 9007".
