@@ -70,6 +70,12 @@ func wordsOf(l *Line) map[string]bool {
 
 // sameEvent says that the writers of a line printed another one close to it.
 func (l *Line) sameEvent(o *Line) bool {
+	type writers struct {
+		file        string
+		rank, files int
+		lines       int64
+	}
+	same := writers{l.File, l.Rank, l.Files, l.N} == writers{o.File, o.Rank, o.Files, o.N}
 	apart := l.At.Line - o.At.Line
-	return l.File == o.File && l.Rank == o.Rank && l.Files == o.Files && l.N == o.N && -eventLines <= apart && apart <= eventLines
+	return same && max(apart, -apart) <= eventLines
 }

@@ -313,7 +313,7 @@ func (k *Kind) write(b []byte, at Place) {
 	if k.Sign.Level >= severity.Failed {
 		k.speak(b, &p, at)
 	}
-	if k.N > max(int64(fewEach), 4*manyEach) {
+	if k.N > 4*manyEach {
 		k.Crowd = true
 		return
 	}
