@@ -86,6 +86,7 @@ var softwareMechanisms = []Mechanism{
 		Meaning: "The kernel killed a process because the job hit its memory limit (cgroup OOM) or the machine ran out of memory. " +
 			"This is host memory, not GPU memory.",
 		Now: []Advice{
+			{"Save the kernel's OOM report before {node} reboots: it tells a job's limit from a full machine, and lists each process.", "ssh {node} 'dmesg -T' > dmesg-{node}.txt"},
 			{"Check each step's peak memory, and on which node it occurred.", "sacct -j {job} -P -o JobID,State,MaxRSS,MaxRSSNode,MaxRSSTask,ReqMem"},
 			{"Reduce what scales with the number of processes (loader workers, prefetch factor, pinned memory, per-rank caches), or request more memory.", "sbatch --mem=0 …"},
 		},
@@ -93,7 +94,7 @@ var softwareMechanisms = []Mechanism{
 			{"Share read-only data between the processes on a node (memory-mapped files) instead of loading it in each.", ""},
 			{"Log each process's memory every few minutes: a steady rise is a leak, a jump is a save or an evaluation.", ""},
 		},
-		NextTime: []Advice{{"Keep the kernel's OOM report.", "ssh {node} 'dmesg -T | grep -i -A20 oom'"}},
+		NextTime: []Advice{{"Keep the kernel log of each node after a job.", ""}},
 		LookAlikes: []LookAlike{
 			{ExternalSignal, "exit −9 alone proves nothing: look for “oom_kill” from SLURM or “Killed process” from the kernel."},
 			{GPUOOM, "“CUDA out of memory” is GPU memory."},

@@ -179,7 +179,7 @@ var storageMechanisms = []Mechanism{
 			{"Replace the disk if its state confirms it. Objects with no copy, erasure coding or remote store must be loaded again: list them first.", ""},
 		},
 		Structural: []Advice{{"Keep two copies or erasure coding for data that cannot be fetched again.", ""}},
-		NextTime:   []Advice{{"Alert on I/O errors before the disk is disabled.", ""}},
+		NextTime:   []Advice{{"Alert on the first I/O error of a disk, and on every disabled mountpath.", ""}},
 		LookAlikes: []LookAlike{
 			{StorageFull, "out of space triggers the same checks: check the errno."},
 		},

@@ -116,7 +116,7 @@ func TestTheFirstScreenAnswersWhatPeopleAskedOfIt(t *testing.T) {
 	if got := answer(r, 100, labelWhat); !strings.HasSuffix(got, " See node09.err:118.") {
 		t.Errorf("where to see it: %q", got)
 	}
-	if got := answer(r, 100, labelNext); !strings.Contains(got, "OK to resubmit from step 12,000 (/ckpt/step_12000); no node is proven bad. It may fail again.") {
+	if got := answer(r, 100, labelNext); !strings.Contains(got, "OK to resubmit from step 12,000 (/ckpt/step_12000); no compute node is proven bad. It may fail again.") {
 		t.Errorf("whether a node is left out: %q", got)
 	}
 	r.Verdict.Root.Ranks = []int{77, 78}

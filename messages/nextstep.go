@@ -83,7 +83,7 @@ func resubmitStep(r *incident.Report) string {
 		t += from + stepText(a.ResumeFrom)
 	}
 	if len(a.ExcludeNodes) == 0 && excludes(r) {
-		t += "; no node is proven bad"
+		t += "; no compute node is proven bad"
 	}
 	if unsure {
 		t += ". It may fail again"

@@ -34,7 +34,7 @@ var daemonWords = map[aislog.Kind]struct{ what, level string }{
 	aislog.Reclaiming:         {"reclaiming space", background},
 	aislog.Capacity:           {"mountpath usage", background},
 	aislog.DiskFault:          {"disk errors", alarm},
-	aislog.MountpathOff:       {"a mountpath was disabled", alarm},
+	aislog.MountpathOff:       {"a mountpath was being disabled", alarm},
 	aislog.DiskBusy:           {"disk load", background},
 	aislog.MemoryPressure:     {"low on memory", alarm},
 	aislog.CPUPressure:        {"high CPU load", notice},

@@ -257,7 +257,7 @@ func TestTheOrderOfTheDaemonsFilesDoesNotMatter(t *testing.T) {
 func TestADaemonsOwnRecordsHaveRowsOfTheirOwn(t *testing.T) {
 	at := func(s float64) resolve.Moment { return resolve.Moment{T: s, Unc: 1, Valid: true} }
 	f := beside(t, readsFromStore(deadAnswer), clusterOf(deadTarget))
-	for by, want := range map[string][]string{"t-03": {"t-03: disk errors", "t-03: a mountpath was disabled"}, "t-01": nil} {
+	for by, want := range map[string][]string{"t-03": {"t-03: disk errors", "t-03: a mountpath was being disabled"}, "t-01": nil} {
 		e := &correlate.Episode{ID: "t-03", Standing: correlate.Cause, Records: []correlate.Record{{By: "t-03", Kind: aislog.DiskFault, T: at(1)}, {By: by, Kind: aislog.MountpathOff, T: at(15)}}}
 		b := builder{s: &mechanism.Scene{Facts: f, Storage: &correlate.Answer{Episodes: []*correlate.Episode{e}}}}
 		var rows []row
