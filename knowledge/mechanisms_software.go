@@ -86,7 +86,7 @@ var softwareMechanisms = []Mechanism{
 		Meaning: "The kernel killed a process because the job hit its memory limit (cgroup OOM) or the machine ran out of memory. " +
 			"This is host memory, not GPU memory.",
 		Now: []Advice{
-			{"Save the kernel's OOM report before {node} reboots: it tells a job's limit from a full machine, and lists each process.", "ssh {node} 'dmesg -T' > dmesg-{node}.txt"},
+			{"Save the kernel's OOM report before {node} reboots: it tells a job's limit from a full machine, and lists each process.", "ssh {node} 'dmesg -T | grep -i -A60 oom'"},
 			{"Check each step's peak memory, and on which node it occurred.", "sacct -j {job} -P -o JobID,State,MaxRSS,MaxRSSNode,MaxRSSTask,ReqMem"},
 			{"Reduce what scales with the number of processes (loader workers, prefetch factor, pinned memory, per-rank caches), or request more memory.", "sbatch --mem=0 …"},
 		},

@@ -184,7 +184,7 @@ func whatKernel(e *resolve.KernelEvent) string {
 		}
 		return "the machine reported an uncorrectable hardware error"
 	case kernel.Link:
-		return "the link on " + e.Name + " went down"
+		return e.Lost()
 	case kernel.Storage:
 		return e.Name + " did not respond"
 	case kernel.Disk:

@@ -169,8 +169,8 @@ func hungTask(c candidate) (candidate, bool) {
 
 func linkDown(c candidate) (candidate, bool) {
 	e := c.e
-	c.mechanism, c.direct, c.text = knowledge.LinkError, false, "the link of "+e.Name+" went down"
-	return c, e.Down && e.Name != "" && strings.HasPrefix(e.Message, "mlx")
+	c.mechanism, c.direct, c.text = knowledge.LinkError, false, e.Lost()
+	return c, e.Down && strings.HasPrefix(e.Message, "mlx")
 }
 
 // diskFailed is of a disk of the machine: it matters where a process could not read or write.

@@ -113,6 +113,12 @@ func (f *Facts) Hush() (s Silence, ok bool) {
 	return s, s.For >= s.least()
 }
 
+// Worked says that the logs show the job at work: steps, saves, or lines of one kind that came again and again.
+func (f *Facts) Worked() bool {
+	return len(f.Progress) > 0 || len(f.Saves) > 0 || f.Job.ExitOK != nil ||
+		slices.ContainsFunc(f.Tails, func(t worker.Tail) bool { return t.Rhythm != nil })
+}
+
 // Unheard says that it is known when the scheduler ended the job, and that no line of the job's own processes tells that they worked within an
 // hour of it: one that stands above such an end, or whose time is before it. What they print when they are ended tells nothing of that.
 // Where clocks seem to be of two zones, nobody can say.

@@ -55,6 +55,14 @@ type Event struct {
 	Last Place
 }
 
+// Lost says what an event of a link means; where no interface is named, the adapter itself failed.
+func (e *Event) Lost() string {
+	if e.Name == "" {
+		return "the network adapter " + e.PCI + " failed"
+	}
+	return "the link on " + e.Name + " went down"
+}
+
 // Place is where a line stands and what its header states.
 type Place struct {
 	Line int64 // 1-based

@@ -454,6 +454,10 @@ func cancelled(s *Scene) *Proposal {
 		p.besideIt(l, 0.88, hit.Line.By()+" ended it without giving a reason; an unrecognized line stands out before that")
 	}
 	stoodStillPerhaps(s, p, hit.Line.By()+" ended it without giving a reason")
+	if p.Direct && !f.Worked() {
+		p.Rivals, p.Direct, p.Base = append(p.Rivals, knowledge.Unknown), false, 0.88
+		p.Why = hit.Line.By() + " ended it without giving a reason, and no step is logged before that: nothing shows that it was working"
+	}
 	if p.Direct && f.Unheard() {
 		p.Rivals, p.Direct, p.Base = append(p.Rivals, knowledge.Unknown), false, 0.88
 		p.Why = hit.Line.By() + " ended it without giving a reason, and nothing failed before that; can't tell whether it was still working: no line from the hour before has a timestamp"
