@@ -294,6 +294,18 @@ var besideCases = []besideCase{
 		want:     []string{"link-error"}, root: "node n2",
 	},
 	{
+		name:     "an adapter's health failed after the last line of a job that was well",
+		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besidePace, "error-1-n2.out": greeted("n2", 4) + besidePace},
+		evidence: map[string]string{"n2.journal": "Jun 04 09:40:41 n2 kernel: audit: type=1400\nJun 04 10:04:58 n2 kernel: mlx5_core 0000:5d:00.0: poll_health:852:(pid 0): device's health compromised - reached miss count\n"},
+		want:     []string{"link-error", "unknown"}, root: "node n2",
+	},
+	{
+		name:     "an adapter's health failed while steps went on",
+		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besidePace, "error-1-n2.out": greeted("n2", 4) + besidePace},
+		evidence: map[string]string{"n2.journal": "Jun 04 10:00:12 n2 kernel: mlx5_core 0000:5d:00.0: poll_health:852:(pid 0): device's health compromised - reached miss count\n"},
+		want:     []string{"completed", "unknown"},
+	},
+	{
 		name: "an adapter failed as a whole, NCCL up to 2.21",
 		logs: map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3),
 			"error-1-n2.out": greeted("n2", 4) + "n2:41002:41902 [2] transport/net_ib.cc:93 NCCL WARN NET/IB : mlx5_2:1 Got async event : local catastrophic error\n"},

@@ -84,25 +84,3 @@ func TestWhatNeverWorkedAndWasCancelled(t *testing.T) {
 	)
 	fieldCase{"a step that never started", one(waits + end), []string{"cancelled", "unknown"}, "-"}.check(t)
 }
-
-// A network adapter that fails soon after the last line of a job may be why there is no more of it; one that failed while steps went on is not.
-func TestAnAdapterFailsAfterTheLastLine(t *testing.T) {
-	at := time.Date(2025, 3, 4, 10, 0, 0, 0, time.UTC)
-	var steps strings.Builder
-	for i := range 200 {
-		fmt.Fprintf(&steps, "%s INFO step %d/9000 loss %.4f\n", at.Add(time.Duration(i)*time.Second).Format(time.DateTime), i, 2.5-float64(i)/1e4)
-	}
-	failed := func(after int) string {
-		said := func(after int, text string) string {
-			return at.Add(time.Duration(after)*time.Second).Format("Jan _2 15:04:05") + " gn11 kernel: " + text + "\n"
-		}
-		const audit = `audit: type=1400 audit(1771511): apparmor="STATUS" operation="profile_replace"`
-		return said(-900, audit) + said(-600, audit) + said(-300, audit) + said(after, "mlx5_core 0000:41:00.0: poll_health:852:(pid 0): device's health compromised - reached miss count")
-	}
-	for _, c := range []fieldCase{
-		{"after the last line", map[string]string{"gn11.out": steps.String(), "gn11.kern.log": failed(290)}, []string{"link-error", "unknown"}, "-"},
-		{"while steps went on", map[string]string{"gn11.out": steps.String(), "gn11.kern.log": failed(20)}, []string{"completed"}, "-"},
-	} {
-		c.check(t)
-	}
-}
