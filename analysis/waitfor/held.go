@@ -30,7 +30,7 @@ type absence struct {
 func (g *Graph) held(f *resolve.Facts, stuck []*view) bool {
 	free := g.free(f)
 	a := g.absent(f, stuck, free)
-	if len(a.holders) == 0 && len(a.unseen) == 0 && (f.Job.Counted() && (f.Job.WorldSize > 0 || g.Anonymous == 0)) {
+	if len(a.holders) == 0 && f.Job.WorldSize > 0 && len(a.unseen) == 0 {
 		a.holders = g.remaining(f, stuck, free)
 	}
 	if len(a.holders) == 0 {
