@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"faultline/analysis/aislog"
+	"faultline/analysis/ascii"
 	"faultline/knowledge"
 )
 
@@ -19,6 +20,12 @@ type relayed struct {
 
 // remoteSide is where the trouble of a relayed answer lies.
 const remoteSide = "remote"
+
+// relayed says that a line holds an answer of the store behind the cluster, which did not only ask for patience.
+func (c *Client) relayed() bool {
+	busy := knowledge.AISThrottled.Trouble()
+	return knowledge.Relayed(c.Text) && !slices.Contains(busy.Faults, c.Fault) && !ascii.Has(c.Text, busy.Words...)
+}
 
 // behind is the trouble of the store behind the cluster, by the job's own lines: it is the last word that the ranks in question have
 // of the store. nil where it is not.
@@ -34,7 +41,7 @@ func (x *inquiry) behind() *trouble {
 		if !c.ours || !answered || !x.asked(c) || !c.T.Valid || x.Facts.StepsSince(c.T) > 0 {
 			continue
 		}
-		if last = c; !knowledge.Relayed(c.Text) {
+		if last = c; !c.relayed() {
 			continue
 		}
 		at := c.T.T - x.clock.Shift
@@ -45,7 +52,7 @@ func (x *inquiry) behind() *trouble {
 		t.relayed.n++
 		t.to = at
 	}
-	if last == nil || !knowledge.Relayed(last.Text) {
+	if last == nil || !last.relayed() {
 		return nil
 	}
 	x.failedReads(t)

@@ -185,7 +185,6 @@ type candidate struct {
 	time     moment
 	first    map[string]int64 // where it sounds bad first, by file
 	follows  bool             // something in its file sounds bad before it
-	close    bool             // that is only a few lines above
 	outdone  bool             // it tells only that something ended, where others tell more
 	allOver  bool             // it is printed from the beginning of a file to its end
 	outcome
