@@ -18,7 +18,8 @@ import (
 // clearer is by how much more one node must differ than any other to be named.
 const clearer = 2
 
-// oddOne is the node that differs most, or the few that differ alike; nil where none does, or several do as much.
+// oddOne is the node that differs most, or the few that differ alike; nil where none does, or several do as much. Counters of links differ on
+// several nodes wherever others load a switch: they tell of one node, or of none.
 func oddOne(f *resolve.Facts) *shift {
 	by := map[string]*shift{}
 	var places []string
@@ -27,7 +28,8 @@ func oddOne(f *resolve.Facts) *shift {
 			continue
 		}
 		beside := q.Beside && q.Class == slow.Communication && len(q.Nodes) == 1 // perhaps a switch
-		if !beside && f.Foreign(q.Nodes[0]) {
+		victims := len(q.Nodes) > 1 && (q.Class == "" || q.Class == slow.Communication)
+		if victims || !beside && f.Foreign(q.Nodes[0]) {
 			continue
 		}
 		place := strings.Join(q.Nodes, ",")
