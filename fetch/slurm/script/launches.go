@@ -58,13 +58,25 @@ func (in *reader) batchR(s *state, name string, argv []string) {
 	if name != "R" || len(argv) < 4 || argv[1] != "CMD" || argv[2] != "BATCH" {
 		return
 	}
-	files := slices.DeleteFunc(slices.Clone(argv[3:]), func(w string) bool { return strings.HasPrefix(w, "-") })
-	switch len(files) {
+	out := ""
+	switch files := slices.DeleteFunc(slices.Clone(argv[3:]), func(w string) bool { return strings.HasPrefix(w, "-") }); len(files) {
 	case 1:
 		base := path.Base(files[0])
-		in.emit(s, strings.TrimSuffix(base, path.Ext(base))+".Rout", Written, false, "R CMD BATCH")
+		out = strings.TrimSuffix(base, path.Ext(base))
+		if in.vague(s, out) {
+			in.unknown("R CMD BATCH runs " + in.plain(files[0]) + ", and names its output after it")
+			return
+		}
+		out += ".Rout"
 	case 2:
-		in.emit(s, files[1], Written, false, "R CMD BATCH")
+		out = files[1]
+	}
+	switch {
+	case out == "":
+	case !in.vague(s, out):
+		in.emit(s, out, Written, false, "R CMD BATCH")
+	case open(out):
+		in.unknown("R CMD BATCH writes to " + in.plain(out) + ", which comes from outside the script")
 	}
 }
 
