@@ -17,7 +17,7 @@ import (
 func (b *builder) clocks() {
 	add := func(of, whose, than string, on []string, shift, unc float64, ev []incident.Evidence) {
 		b.r.Clocks = append(b.r.Clocks, incident.ClockShift{Of: of, On: orEmpty(on), Shift: shift, Uncertainty: unc, Evidence: ev,
-			Statement: fmt.Sprintf("%s is %s %s, within %.0f s: most likely another time zone", whose, correlate.OffsetWords(-shift), than, math.Ceil(unc))})
+			Statement: fmt.Sprintf("%s is %s %s, within %.0f s%s", whose, correlate.OffsetWords(-shift), than, math.Ceil(unc), zoneWords(shift, unc))})
 	}
 	for _, c := range b.s.Facts.ShiftedClocks() {
 		ev, where := []incident.Evidence{mechanism.QuoteAt(*c.Own, nil)}, several(c.On, "node")
@@ -37,6 +37,15 @@ func (b *builder) clocks() {
 		}
 		add(incident.ClockStorage, "the storage daemons' clock", "the job's", nil, a.Clock.Shift, a.Clock.Unc, ev)
 	}
+}
+
+// zoneWords says that a shift is one of time zones, which lie quarters of an hour apart; "" where it is not, and the clock is wrong.
+func zoneWords(shift, unc float64) string {
+	const quarter = 900
+	if math.Abs(shift-math.Round(shift/quarter)*quarter) > max(unc, 1) {
+		return ""
+	}
+	return ": most likely another time zone"
 }
 
 // shiftOf is by how much a clock on a node is behind the report's, 0 where it is not.

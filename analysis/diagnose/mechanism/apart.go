@@ -18,8 +18,8 @@ import (
 // clearer is by how much more one node must differ than any other to be named.
 const clearer = 2
 
-// oddOne is the node that differs most, or the few that differ alike; nil where none does, or several do as much. Counters of links differ on
-// several nodes wherever others load a switch: they tell of one node, or of none.
+// oddOne is the node that differs most, or the few that differ alike; nil where none does, or several do as much. When other jobs load a switch,
+// the link counters of several nodes differ at once: these nodes wait and are not to blame.
 func oddOne(f *resolve.Facts) *shift {
 	by := map[string]*shift{}
 	var places []string
@@ -64,8 +64,8 @@ func (x *shift) weight() int {
 // farApart is by what factor a number of unknown meaning must differ to tell something.
 const farApart = 5
 
-// tells says that what differs may slow a job by itself: it changed, it is of a kind that does, or it is far off. Nodes always differ in something,
-// as in the version of a firmware, which only says where processes are that are known to be late.
+// tells says that what differs may slow a job by itself: it changed, it is of a kind that does, or it is far off. Nodes always differ in
+// something, such as a firmware version; that alone accuses nobody.
 func (x *shift) tells() bool {
 	return slices.ContainsFunc(x.list, func(q moved.Quantity) bool {
 		low, high := min(math.Abs(q.Was), math.Abs(q.Is)), max(math.Abs(q.Was), math.Abs(q.Is))
