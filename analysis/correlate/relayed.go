@@ -10,7 +10,7 @@ import (
 	"faultline/knowledge"
 )
 
-// relayed is an answer that AIStore passed on: what a bucket's objects come from did not have one, or failed.
+// relayed are answers that AIStore passed on: the store that a bucket's objects come from did not have one, or failed.
 type relayed struct {
 	first *Client
 	n     int
@@ -21,14 +21,14 @@ type relayed struct {
 // remoteSide is where the trouble of a relayed answer lies.
 const remoteSide = "remote"
 
-// relayed says that a line holds an answer of the store behind the cluster, which did not only ask for patience.
-func (c *Client) relayed() bool {
+// fromBehind says that a line holds an answer of the store behind the cluster, other than that it is busy.
+func (c *Client) fromBehind() bool {
 	busy := knowledge.AISThrottled.Trouble()
 	return knowledge.Relayed(c.Text) && !slices.Contains(busy.Faults, c.Fault) && !ascii.Has(c.Text, busy.Words...)
 }
 
-// behind is the trouble of the store behind the cluster, by the job's own lines: it is the last word that the ranks in question have
-// of the store. nil where it is not.
+// behind is the trouble of the store behind the cluster, as the job's own lines tell it; nil unless the last answer that the ranks in question
+// got came from that store.
 func (x *inquiry) behind() *trouble {
 	if !x.Possible {
 		return nil
@@ -41,7 +41,7 @@ func (x *inquiry) behind() *trouble {
 		if !c.ours || !answered || !x.asked(c) || !c.T.Valid || x.Facts.StepsSince(c.T) > 0 {
 			continue
 		}
-		if last = c; !c.relayed() {
+		if last = c; !c.fromBehind() {
 			continue
 		}
 		at := c.T.T - x.clock.Shift
@@ -52,7 +52,7 @@ func (x *inquiry) behind() *trouble {
 		t.relayed.n++
 		t.to = at
 	}
-	if last == nil || !last.relayed() {
+	if last == nil || !last.fromBehind() {
 		return nil
 	}
 	x.failedReads(t)
@@ -82,7 +82,7 @@ func (r *relayed) statement() string {
 	if r.absent {
 		return "the store behind AIStore does not have objects that the job asked for (" + plural(r.n, "answer", "answers") + ")"
 	}
-	return "the store behind AIStore failed or could not be reached (" + plural(r.n, "answer", "answers") + ")"
+	return "the store behind AIStore failed, refused or could not be reached (" + plural(r.n, "answer", "answers") + ")"
 }
 
 // fromBehind says that a trouble lies behind the cluster.

@@ -305,9 +305,10 @@ func (x *inquiry) meet(t *trouble, c *Client, marks map[Mark]*aislog.Event) (how
 	switch {
 	case t.wanted(c):
 		return x.taken(t, c, common)
-	case knowledge.Relayed(c.Text) && t.fromBehind():
-		return byName, &meeting{c, common, true}, false
 	case knowledge.Relayed(c.Text):
+		if t.fromBehind() {
+			return byName, &meeting{c, common, true}, false
+		}
 		return untouched, nil, false // the answer is not this cluster's own
 	case x.away(t, c):
 		return byName, &meeting{c, common, true}, false
