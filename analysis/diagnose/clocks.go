@@ -42,7 +42,8 @@ func (b *builder) clocks() {
 // zoneWords says that a shift is one of time zones, which lie quarters of an hour apart; "" where it is not, and the clock is wrong.
 func zoneWords(shift, unc float64) string {
 	const quarter = 900
-	if math.Abs(shift-math.Round(shift/quarter)*quarter) > max(unc, 1) {
+	n := math.Round(shift / quarter)
+	if n == 0 || math.Abs(shift-n*quarter) > max(unc, 1) {
 		return ""
 	}
 	return ": most likely another time zone"
