@@ -343,13 +343,14 @@ func (p *Point) bad() bool { return p.BadNorm || p.Loss.Known && !p.Loss.Finite 
 type Broken struct {
 	First  *Point // the first line of the lasting run
 	Good   *Point // the last sound line before it; nil if there is none
-	N      int64  // lines from First on
+	N      int64  // lines from First to the last that states one: those behind it, if any, state nothing
 	Losses int    // of those kept, the ones that print a loss which is no number
 }
 
 // Broken finds a loss or gradient that became no number and stayed so to the end of the course. A single value that
 // sound ones follow was survived; ok is false then.
 func (c *Course) Broken() (b Broken, ok bool) {
+	var last *Point
 	for i := len(c.Points) - 1; i >= 0; i-- {
 		p := &c.Points[i]
 		if !p.Loss.Known && !p.BadNorm {
@@ -359,8 +360,11 @@ func (c *Course) Broken() (b Broken, ok bool) {
 			b.Good = p
 			break
 		}
+		if last == nil {
+			last = p
+		}
 		b.First = p
-		b.N = max(c.Points[len(c.Points)-1].N-p.N+1, 1)
+		b.N = max(last.N-p.N+1, 1)
 		if p.Loss.Known && !p.Loss.Finite {
 			b.Losses++
 		}

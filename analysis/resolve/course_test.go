@@ -177,6 +177,22 @@ func TestOnlyLastingNonsenseIsBroken(t *testing.T) {
 	}
 }
 
+// A bar goes on while the lines with the values are not understood: it says nothing of the values.
+func TestLinesWithoutAValueShowNoNonsense(t *testing.T) {
+	c := Course{Points: make([]Point, 20)}
+	for i := range c.Points {
+		c.Points[i].N = int64(i + 1)
+	}
+	c.Points[3].BadNorm = true
+	if b, ok := c.Broken(); !ok || b.N != 1 {
+		t.Errorf("one infinite norm: %v %+v", ok, b)
+	}
+	c.Points[9].BadNorm = true
+	if b, ok := c.Broken(); !ok || b.N != 7 || b.First != &c.Points[3] {
+		t.Errorf("two: %v %+v", ok, b)
+	}
+}
+
 func TestARestartBeginsAnotherStretch(t *testing.T) {
 	text := megatronSteps(100, repeat(2, 30), nil) + megatronSteps(90, repeat(4, 30), nil)
 	c := only(t, logs{"a.log": text}.resolve(t, 0))
