@@ -67,6 +67,8 @@ func TestTheTimeWasUpAndNothingTellsATime(t *testing.T) {
 		{"of a clock in another zone", steps + "2025-03-04 15:59:59,120 WARNING data - shard 12 has 7 samples\n" + end, "confirmed"},
 		{"the time at which training began", "[before the start of training step] datetime: 2025-03-04 09:31:00 \n" + steps + end, "confirmed"},
 		{"that it began long ago", "[before the start of training step] datetime: 2025-03-03 19:31:00 \n" + steps + end, "inconclusive"},
+		{"a minute's lines, and then most of an hour", "2025-03-04 09:10:01,120 INFO main - begun\n" + steps + "2025-03-04 09:11:00,120 INFO main - on\n" + end, "inconclusive"},
+		{"half an hour's lines, and then less", "2025-03-04 09:10:01,120 INFO main - begun\n" + steps + "2025-03-04 09:41:00,120 INFO main - on\n" + end, "confirmed"},
 		{"one from its start", "2025-03-03 10:01:00,120 INFO main - 8 processes\n" + steps + end, "inconclusive"},
 	} {
 		v := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(c.text)}}, nil, 0)).Verdict

@@ -119,9 +119,10 @@ func (f *Facts) Worked() bool {
 		slices.ContainsFunc(f.Tails, func(t worker.Tail) bool { return t.Rhythm != nil })
 }
 
-// Unheard says that it is known when the scheduler ended the job, and that no line of the job's own processes tells that they worked within an
-// hour of it: one that stands above such an end, or whose time is before it. What they print when they are ended tells nothing of that.
-// Where clocks seem to be of two zones, nobody can say.
+// Unheard says that it is known when the scheduler ended the job, and that no line of the job's own processes tells that they worked shortly
+// before: one that stands above such an end, or whose time is before it. Shortly is an hour, and no longer than they had been heard until then:
+// a job that said something for a minute and then nothing for most of an hour shows nothing of that hour. What they print when they are ended
+// tells nothing of it either. Where clocks seem to be of two zones, nobody can say.
 func (f *Facts) Unheard() bool {
 	const (
 		ending = 5.0  // seconds that the lines of an ending may take
@@ -131,10 +132,22 @@ func (f *Facts) Unheard() bool {
 	if end == nil || f.Job.ExitOK != nil {
 		return false
 	}
+	first := end.T.T
+	for i := range f.Tails {
+		if m := f.At(f.Tails[i].First); m.Valid && f.Tails[i].First.Stamp.Emitter != line.Slurm {
+			first = min(first, m.T)
+		}
+	}
+	shortly := func(m Moment) bool {
+		limit := hour
+		if heard := m.T - first; heard > 0 { // one time alone tells nothing of how long it was heard
+			limit = min(limit, max(heard, silentLeast))
+		}
+		return m.Valid && end.T.T-m.T < limit
+	}
 	ahead := func(at worker.At) (float64, bool) { // how long before the end
 		m := f.At(at)
-		d := end.T.T - m.T
-		return d, at.Stamp.Emitter != line.Slurm && m.Valid && d < hour
+		return end.T.T - m.T, at.Stamp.Emitter != line.Slurm && shortly(m)
 	}
 	near := func(at worker.At) bool {
 		d, ok := ahead(at)
@@ -169,7 +182,7 @@ func (f *Facts) Unheard() bool {
 	}
 	return !slices.ContainsFunc(f.Courses, func(c *Course) bool {
 		n := len(c.Points)
-		return n > 0 && c.Points[n-1].T.Valid && end.T.T-c.Points[n-1].T.T < hour
+		return n > 0 && shortly(c.Points[n-1].T)
 	})
 }
 

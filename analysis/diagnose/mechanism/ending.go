@@ -250,7 +250,7 @@ func hungUntilThen(s *Scene, p *Proposal) {
 	if p.Direct && f.Unheard() {
 		p.Direct, p.Base = false, 0.8
 		p.Rivals = append(p.Rivals, stalledOrHung()...)
-		p.Why = said + "; can't tell how long the job was working: no line from the hour before has a timestamp"
+		p.Why = said + "; can't tell how long the job was working: no timestamp from shortly before shows it"
 	}
 	if !f.Job.Training && f.Job.ExitOK == nil && metNCCL(f) {
 		p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
@@ -460,7 +460,7 @@ func cancelled(s *Scene) *Proposal {
 	}
 	if p.Direct && f.Unheard() {
 		p.Rivals, p.Direct, p.Base = append(p.Rivals, knowledge.Unknown), false, 0.88
-		p.Why = hit.Line.By() + " ended it without giving a reason, and nothing failed before that; can't tell whether it was still working: no line from the hour before has a timestamp"
+		p.Why = hit.Line.By() + " ended it without giving a reason, and nothing failed before that; can't tell whether it was still working: no timestamp from shortly before shows it"
 	}
 	unkillable(s, p)
 	return p
