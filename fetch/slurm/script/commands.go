@@ -115,7 +115,7 @@ func (in *reader) emit(s *state, target string, kind Kind, tree bool, by string)
 }
 
 // quiet are programs whose output is data and not a log.
-var quiet = set(`echo printf cat scontrol sed awk grep jq envsubst sort head tail wc cut tr curl wget sacct squeue sinfo nvidia-smi date hostname env printenv
+var quiet = set(`echo printf cat scontrol sed awk grep [ test jq envsubst sort head tail wc cut tr curl wget sacct squeue sinfo nvidia-smi date hostname env printenv
 		ls find cp mv rm mkdir touch chmod git tar seq : true false module which type command getent ip ping lscpu free df pip conda sbatch md5sum base64 openssl flock gzip zstd`)
 
 // passing are those of them that run another program, whose output is one of its own.
@@ -184,7 +184,10 @@ func (in *reader) run(s *state, argv []string, stdin input) {
 			s.dir = in.resolve(s, dir)
 		}
 	case "exit", "return":
+		in.left++
 		s.over = true
+	case "break":
+		in.left++
 	case "shift":
 		n := 1
 		if len(argv) > 1 {

@@ -32,7 +32,7 @@ func (in *reader) process(s *state, name string, argv []string, stdin input) {
 		return
 	}
 	in.arguments(s, name, argv[1:])
-	in.batchR(s, name, argv)
+	in.batchR(s, argv)
 	if !quiet[name] {
 		in.texts(s, argv[1:])
 	}
@@ -54,8 +54,8 @@ func filledIn(argv []string) []string {
 }
 
 // batchR is R's way to run a program with its output in a file: named by the last argument, or after the program.
-func (in *reader) batchR(s *state, name string, argv []string) {
-	if name != "R" || len(argv) < 4 || argv[1] != "CMD" || argv[2] != "BATCH" {
+func (in *reader) batchR(s *state, argv []string) {
+	if !isBatchR(argv) || len(argv) < 4 {
 		return
 	}
 	out := ""
@@ -78,6 +78,10 @@ func (in *reader) batchR(s *state, name string, argv []string) {
 	case open(out):
 		in.unknown("R CMD BATCH writes to " + in.plain(out) + ", which comes from outside the script")
 	}
+}
+
+func isBatchR(argv []string) bool {
+	return len(argv) > 2 && path.Base(argv[0]) == "R" && argv[1] == "CMD" && argv[2] == "BATCH"
 }
 
 // texts follows arguments that are commands in a text of their own, told by where they send output: of tmux, screen, parallel.
@@ -117,7 +121,7 @@ func (s *state) inner(argv []string) int {
 		if strings.HasPrefix(w, "-") || launcher && w == "exec" {
 			continue
 		}
-		if runs(path.Base(w)) || strings.HasSuffix(w, ".sh") || s.funcs[w].body != nil {
+		if runs(path.Base(w)) || isBatchR(argv[i+1:]) || strings.HasSuffix(w, ".sh") || s.funcs[w].body != nil {
 			return i + 1
 		}
 	}

@@ -1,7 +1,9 @@
 package script
 
 import (
+	"fmt"
 	"path"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -172,15 +174,38 @@ func printfOf(argv []string) string {
 			b.WriteString(args[0])
 			args = args[1:]
 		default: // a width
+			from := i
 			for i < len(format) && !strings.ContainsRune("sdifgeuxXc", rune(format[i])) {
 				i++
 			}
-			b.WriteRune(anything)
+			b.WriteString(padded(format[from:min(i+1, len(format))], args))
 			args = args[min(len(args), 1):]
 		}
 	}
 	return strings.ReplaceAll(b.String(), `\n`, "\n")
 }
+
+// padded is the first argument as "02d" or "5s" writes it.
+func padded(how string, args []string) string {
+	width, letter := how[:len(how)-1], how[len(how)-1:]
+	n, err := strconv.Atoi(width)
+	if err != nil || n < 0 || n > mostWidth || len(args) == 0 || marked(args[0]) {
+		return string(anything)
+	}
+	v, err := strconv.Atoi(args[0])
+	switch {
+	case letter == "s":
+		return fmt.Sprintf("%*s", n, args[0])
+	case letter == "d" && err == nil && strings.HasPrefix(width, "0"):
+		return fmt.Sprintf("%0*d", n, v)
+	case letter == "d" && err == nil:
+		return fmt.Sprintf("%*d", n, v)
+	}
+	return string(anything)
+}
+
+// mostWidth is how wide printf's numbers get.
+const mostWidth = 64
 
 func sequenceOf(argv []string) string {
 	var from, to string

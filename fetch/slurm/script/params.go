@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -68,11 +69,16 @@ func (in *reader) given(alts [][]string, ok bool) bool {
 
 // param is what ${…} may stand for.
 func (in *reader) param(s *state, p *syntax.ParamExp) [][]string {
-	if p.Param == nil || p.Names != 0 || p.Length || p.Width || p.IsSet || p.Slice != nil {
+	if p.Param == nil || p.Names != 0 || p.Width || p.IsSet || p.Slice != nil {
 		return [][]string{{string(anything)}}
 	}
 	alts, ok := in.lookup(s, p.Param.Value)
-	if p.Excl {
+	switch {
+	case p.Length:
+		return lengths(alts, isAt(p.Index))
+	case p.Excl && isAt(p.Index):
+		return keys(alts)
+	case p.Excl:
 		return in.indirect(s, alts)
 	}
 	if p.Param.Value == "BASH_SOURCE" && s.zero != "" {
@@ -96,6 +102,33 @@ func (in *reader) param(s *state, p *syntax.ParamExp) [][]string {
 	out := in.expansion(s, p.Exp, alts, ok)
 	if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
 		s.set(p.Param.Value, value{alts: in.bounded(out)})
+	}
+	return out
+}
+
+// lengths are how many elements lists have, or how many characters a text that is known.
+func lengths(alts [][]string, list bool) (out [][]string) {
+	for _, a := range alts {
+		switch {
+		case list:
+			out = append(out, []string{strconv.Itoa(len(a))})
+		case len(a) == 1 && !marked(a[0]):
+			out = append(out, []string{strconv.Itoa(utf8.RuneCountInString(a[0]))})
+		default:
+			return [][]string{{string(anything)}}
+		}
+	}
+	return out
+}
+
+// keys are the indexes of lists.
+func keys(alts [][]string) (out [][]string) {
+	for _, a := range alts {
+		var list []string
+		for i := range a {
+			list = append(list, strconv.Itoa(i))
+		}
+		out = append(out, list)
 	}
 	return out
 }

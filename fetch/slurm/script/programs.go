@@ -15,13 +15,13 @@ var logVariables = map[string]string{
 	"TORCHELASTIC_ERROR_FILE":         "",
 }
 
-// logFolders are variables that name a directory of logs: that of OpenAI's logger, which many trainers have copied.
-var logFolders = set("OPENAI_LOGDIR")
+// folderVariable matches variables of the environment that name a directory of logs: SPARK_LOG_DIR, OPENAI_LOGDIR.
+var folderVariable = regexp.MustCompile(`(?:^|_)LOGS?_?(?:DIR|DIRECTORY|PATH|FOLDER|ROOT)$`)
 
 // variable notes what a variable says of files.
 func (in *reader) variable(s *state, name string, exported bool) {
-	behind, ok := logVariables[name]
-	if !ok && !logFolders[name] || !exported {
+	behind, file := logVariables[name]
+	if !exported || !file && !folderVariable.MatchString(name) {
 		return
 	}
 	if !s.step {
@@ -36,7 +36,7 @@ func (in *reader) variable(s *state, name string, exported bool) {
 			}
 			maybe := s.clone()
 			maybe.maybe = true
-			in.emit(maybe, v+behind, Written, logFolders[name], name)
+			in.emit(maybe, v+behind, Written, !file && !LogName(v), name)
 		}
 	}
 }
@@ -70,6 +70,7 @@ func (in *reader) arguments(s *state, name string, argv []string) {
 		}
 		by := in.plain(path.Base(name) + " " + strings.TrimSuffix(w, "="+value))
 		file, tree := logOption(strings.ReplaceAll(strings.ToLower(opt), "-", "_"), value)
+		file = file || !tree && strings.HasPrefix(w, "-") && path.Ext(value) == ".log" && !strings.ContainsAny(value, " =") // of whatever name: what is read seldom ends so
 		switch {
 		case !file && !tree || value == "none":
 		case !in.vague(s, value):

@@ -19,6 +19,7 @@ type reader struct {
 	steps   int
 	sruns   int
 	emitted map[string]bool // keys of what a variant of a command writes, nil = none is followed
+	left    int             // how often exit, return or break was met
 	unsure  bool            // an srun may not have been reached, or not in order: those behind it have no number
 }
 
@@ -34,7 +35,9 @@ func (in *reader) program(text string, s *state) {
 				bad = lineOf(err)
 				break
 			}
-			in.stmt(s, stmt)
+			if in.stmt(s, stmt); s.over {
+				return // bash reads no further: what follows may be another language's
+			}
 		}
 		if bad == 0 {
 			return
@@ -258,14 +261,21 @@ func (in *reader) forClause(s *state, x *syntax.ForClause) {
 	if len(items) > mostTurns {
 		items = []string{string(anything)}
 	}
-	changes, early := changed(x.Do), leaves(x.Do)
-	for turn, item := range items {
+	changes, early := changed(x.Do), false
+	for _, item := range items {
 		s.set(loop.Name.Value, text(item))
 		if len(items) > 1 && len(changes) > 0 {
 			in.forget(s, changes)
 		}
-		in.branch(s, func(b *state) { in.stmts(b, x.Do) }, early && turn > 0)
+		early = in.turn(s, x.Do, early)
 	}
+}
+
+// turn follows one turn of a loop, which is not certain if one before it may have left the loop, and says whether the next one is.
+func (in *reader) turn(s *state, body []*syntax.Stmt, early bool) bool {
+	left := in.left
+	in.branch(s, func(b *state) { in.stmts(b, body) }, early)
+	return early || in.left > left
 }
 
 // counted goes round a loop as often as bash would, where its condition is known each time. It is false where the rest is not.
@@ -278,8 +288,8 @@ func (in *reader) counted(s *state, x *syntax.WhileClause) bool {
 		in.getopts(s, in.one(s, call.Args[1])[0], call.Args[2].Lit(), x.Do)
 		return true
 	}
-	early := leaves(x.Do)
-	for turn := range mostTurns {
+	early := false
+	for range mostTurns {
 		known, truth := in.condition(s, x.Cond[0])
 		switch {
 		case !known:
@@ -287,19 +297,7 @@ func (in *reader) counted(s *state, x *syntax.WhileClause) bool {
 		case truth == x.Until || s.over:
 			return true
 		}
-		in.branch(s, func(b *state) { in.stmts(b, x.Do) }, early && turn > 0)
-	}
-	return false
-}
-
-// leaves says that a loop may end before its condition ends it: not every turn is certain.
-func leaves(body []*syntax.Stmt) bool {
-	for _, stmt := range body {
-		for n := range syntax.Preorder(stmt) {
-			if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 && slices.Contains([]string{"break", "exit", "return"}, call.Args[0].Lit()) {
-				return true
-			}
-		}
+		early = in.turn(s, x.Do, early)
 	}
 	return false
 }

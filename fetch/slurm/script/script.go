@@ -114,6 +114,8 @@ func headerLines(text string) []string {
 		line = strings.TrimSpace(line)
 		rest, ok := strings.CutPrefix(line, "#SBATCH")
 		switch {
+		case ok && strings.TrimSpace(rest) == "hetjob":
+			return list // the batch script runs in the first component, and has that one's options
 		case ok:
 			if i := strings.Index(rest, " #"); i >= 0 {
 				rest = rest[:i]
