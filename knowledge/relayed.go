@@ -13,3 +13,11 @@ var relays = []string{"remote-cluster[", "aws-error[", "gcp-error[", "azure-erro
 func Relayed(text string) bool {
 	return slices.ContainsFunc(relays, func(r string) bool { return strings.Contains(text, r) })
 }
+
+// backends are what the counters of a target are called by that count its requests to a store behind the cluster: "remais.put.n". Source: as above.
+var backends = []string{"remais.", "aws.", "gcp.", "azure.", "oci."}
+
+// CountsBehind says that a counter of a target counts requests to a store behind the cluster.
+func CountsBehind(counter string) bool {
+	return slices.ContainsFunc(backends, func(b string) bool { return strings.HasPrefix(counter, b) })
+}

@@ -25,6 +25,8 @@ type Question struct {
 	Stall resolve.Moment
 	// Hang is true where others waited for them until a time-out: requests then stop at the stall, not at the job's end.
 	Hang bool
+	// GaveUp is when the first of those who waited for them gave up, where others did.
+	GaveUp resolve.Moment
 	// Possible is true where what the job's logs show may be the store's doing at all.
 	Possible bool
 	// Done is true where the job is seen to have done what it was to do: nothing that was met stopped it. Unsure is true where nothing

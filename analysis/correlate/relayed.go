@@ -89,3 +89,10 @@ func (r *relayed) statement() string {
 func (t *trouble) fromBehind() bool {
 	return t.relayed != nil || slices.ContainsFunc(t.points, func(p point) bool { return p.event != nil && p.event.Kind == aislog.RemoteThrottled })
 }
+
+// readsBehind says that a target asked a store behind the cluster for something, as far as its log goes.
+func readsBehind(d *aislog.Daemon) bool {
+	return slices.ContainsFunc(d.Intervals, func(iv aislog.Interval) bool {
+		return slices.ContainsFunc(iv.By, func(g aislog.Growth) bool { return knowledge.CountsBehind(g.Name) })
+	})
+}

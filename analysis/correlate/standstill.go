@@ -203,8 +203,8 @@ const (
 func (x *inquiry) unended() []*trouble {
 	var out []*trouble
 	for d := range x.daemons {
-		if x.daemons[d].Role != aislog.Target {
-			continue
+		if x.daemons[d].Role != aislog.Target || readsBehind(x.daemons[d]) {
+			continue // what it has from a store behind it may hang there
 		}
 		for i := range x.lines {
 			c := &x.lines[i]

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"faultline/analysis/aislog"
+	"faultline/analysis/resolve"
 )
 
 // A time-out that names a target is its doing where it took such a request and ended none since.
@@ -20,6 +21,7 @@ func TestARequestThatHangs(t *testing.T) {
 		{"a PUT came, and none ended", readTimeout, []string{"put"}, nil, Implicated},
 		{"others ended", readTimeout, []string{"put"}, put, Open},
 		{"it failed", readTimeout, []string{"put"}, []aislog.Growth{{Name: "err.put.n", N: 1}}, Open},
+		{"a store behind it was asked", readTimeout, []string{"put"}, []aislog.Growth{{Name: "remais.head.n", N: 1}}, Open},
 		{"none came", readTimeout, nil, nil, Open},
 		{"one ended when the client had given up", readTimeout, []string{"put"}, nil, Implicated},
 		{"another target timed out", "ReadTimeout: HTTPConnectionPool(host='10.0.0.3', port=51081): Read timed out.", []string{"put"}, nil, Open},
@@ -106,3 +108,32 @@ func TestWhenAWaitBegan(t *testing.T) {
 		}
 	}
 }
+
+// A request that failed while the others waited was part of the wait, though the rank went on when they had given up.
+func TestARequestThatFailedWithinTheWait(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		after     float64 // the stall, s
+		gaveUp    float64 // 0: nobody is known to have waited
+		judgement string
+	}{
+		{"while they waited", 8, 20, Open},
+		{"after they gave up", 28, 20, Cleared},
+		{"before it", -40, 20, Cleared},
+		{"nobody waited", 8, 0, Cleared},
+	} {
+		line := lineOf(resetText, c.after)
+		line.T.T -= 9 * 3600
+		line.Fault, line.Over = "reset", true
+		x := examined(line)
+		if c.gaveUp > 0 {
+			x.GaveUp = resolve.Moment{Valid: true, T: x.Stall.T + c.gaveUp}
+		}
+		a, _ := x.judged()
+		if a.Judgement != c.judgement {
+			t.Errorf("%s: %s (%s)", c.name, a.Judgement, a.Why)
+		}
+	}
+}
+
+const resetText = "Retrying aistore.sdk.request_client.RequestClient.request in 1.10 seconds as it raised ConnectionError: ('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))"

@@ -273,13 +273,16 @@ func (x *inquiry) asked(c *Client) bool {
 	return !c.Over && (len(x.Ranks) == 0 || slices.Contains(x.Ranks, c.Rank) || c.Rank == resolve.NoRank)
 }
 
-// lastWord says that the last thing the ranks in question tell is a failed request of the store, "" where steps followed or nothing
-// failed: daemons that write nothing of it may have been too slow, or out of reach. That an object is not there is an answer.
+// lastWord says that the last thing the ranks in question tell is a failed request of the store, before a step or while the others waited for
+// it; "" where nothing failed: daemons that write nothing of it may have been too slow, or out of reach. That an object is not there is an answer.
 func (x *inquiry) lastWord(a *Answer) string {
 	var last *Client
 	for i := range x.lines {
 		c := &x.lines[i]
-		if fails := c.ours && c.failed() && x.asked(c); !fails || !c.T.Valid || x.Facts.StepsSince(c.T) > 0 {
+		if !c.ours || !c.failed() || !c.T.Valid {
+			continue
+		}
+		if ended := x.asked(c) && x.Facts.StepsSince(c.T) == 0; !ended && !x.waited(c) {
 			continue
 		}
 		if last = c; missed(c) {
@@ -291,6 +294,12 @@ func (x *inquiry) lastWord(a *Answer) string {
 	}
 	a.Goes = append([]incident.Evidence{clientQuote(last)}, a.Goes...)
 	return fmt.Sprintf("a request from %s failed and no step followed, but the daemons' logs don't mention it", x.who())
+}
+
+// waited says that a line of a rank that is proven to have held the others was told while they waited for it: whatever it did afterwards, this
+// request was part of the wait.
+func (x *inquiry) waited(c *Client) bool {
+	return x.Stall.Valid && x.GaveUp.Valid && c.T.T >= x.Stall.T && c.T.T <= x.GaveUp.T && slices.Contains(x.Ranks, c.Rank)
 }
 
 // meet is how one line meets a trouble; nil where it does not. other says that it was about something else.

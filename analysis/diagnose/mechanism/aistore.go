@@ -6,6 +6,7 @@ import (
 
 	"faultline/analysis/correlate"
 	"faultline/analysis/resolve"
+	"faultline/analysis/waitfor"
 	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
@@ -40,6 +41,11 @@ func question(s *Scene, first []*Proposal) correlate.Question {
 	q.Ranks = p.Ranks
 	q.Hang = p.Class == Collective
 	q.Stall = p.At
+	if s.Graph.Shape != waitfor.NoHang {
+		for i := range s.Facts.Obs.Timeouts {
+			q.GaveUp = q.GaveUp.Earliest(s.Facts.At(s.Facts.Obs.Timeouts[i].At))
+		}
+	}
 	if !q.Stall.Valid && q.Hang {
 		q.Stall = s.Graph.Start
 	}
