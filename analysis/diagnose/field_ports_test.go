@@ -107,6 +107,8 @@ func TestStepsThatSLURMEndedByItself(t *testing.T) {
 		{"PMI2 gave up", one("srun: error: mpi/pmi2: failed to send temp kvs to compute nodes\n" + over), []string{"init-unreachable"}, "-"},
 		{"an error that nobody knows", one(odd + over), []string{"cancelled", "unknown"}, "-"},
 		{"it trained", one(odd + fieldSteps + over), []string{"cancelled", "unknown"}, "-"},
+		{"in another file, in capitals", map[string]string{"slurm-93.out": "srun: ERROR: Node FAILURE on n2\n" + over,
+			"error-93-0.out": fieldSteps + "slurmstepd: error: *** STEP 93.0 ON n1 CANCELLED AT 2026-03-11T04:03:00 ***\n"}, []string{"cancelled", "unknown"}, "-"},
 		{"nothing but the end", one(over), []string{"cancelled", "unknown"}, "-"},
 		{"Open MPI does not know SLURM", one(ompi + ompi + "srun: error: n1: tasks 0-3: Exited with exit code 1\nsrun: error: n2: tasks 4-7: Exited with exit code 1\n"), []string{"config-error"}, "-"},
 	} {

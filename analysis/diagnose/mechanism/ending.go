@@ -492,25 +492,22 @@ func toldToEnd(f *resolve.Facts) troubles {
 	return t
 }
 
-// strange is an error of SLURM's own programs that nobody knows and that stands above the ending of a job that never came to train; nil where
-// there is none.
+// strange is an error of SLURM's own programs that nobody knows, above an end of the job in any of its files; nil where there is none.
 func strange(f *resolve.Facts, end *resolve.End) *worker.At {
 	if by, known := f.Accounting.Cancelled(); known && by {
 		return nil // its records know who did
 	}
-	if f.Job.Training {
-		return nil
-	}
 	for i := range f.Obs.Unclassified {
 		u := &f.Obs.Unclassified[i]
-		if u.Above(end.Line.Pos) && slurmError.MatchString(u.Text) {
+		above := func(e *resolve.End) bool { return e.Line.Kind == end.Line.Kind && u.Above(e.Line.Pos) }
+		if slurmError.MatchString(u.Text) && slices.ContainsFunc(f.Ends, above) {
 			return &u.At
 		}
 	}
 	return nil
 }
 
-var slurmError = pattern.New(`(?:^|\s)(?:srun|slurmstepd[\w.-]*): error: `)
+var slurmError = pattern.New(`(?i)(?:^|\s)(?:srun|slurmstepd[\w.-]*): error: `)
 
 // lost says that files are missing, or end long before the job did: not one that was torn in its last line when everything
 // was killed.
