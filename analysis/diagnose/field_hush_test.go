@@ -68,6 +68,7 @@ func TestTheTimeWasUpAndNothingTellsATime(t *testing.T) {
 		{"the time at which training began", "[before the start of training step] datetime: 2025-03-04 09:31:00 \n" + steps + end, "confirmed"},
 		{"that it began long ago", "[before the start of training step] datetime: 2025-03-03 19:31:00 \n" + steps + end, "inconclusive"},
 		{"a minute's lines, and then most of an hour", "2025-03-04 09:10:01,120 INFO main - begun\n" + steps + "2025-03-04 09:11:00,120 INFO main - on\n" + end, "inconclusive"},
+		{"a minute's lines, and then steps without a time", "2025-03-04 09:10:01,120 INFO main - begun\n2025-03-04 09:11:00,120 INFO main - on\n" + steps + steps + end, "confirmed"},
 		{"half an hour's lines, and then less", "2025-03-04 09:10:01,120 INFO main - begun\n" + steps + "2025-03-04 09:41:00,120 INFO main - on\n" + end, "confirmed"},
 		{"one from its start", "2025-03-03 10:01:00,120 INFO main - 8 processes\n" + steps + end, "inconclusive"},
 	} {

@@ -138,9 +138,10 @@ func (f *Facts) Unheard() bool {
 			first = min(first, m.T)
 		}
 	}
+	timed := !slices.ContainsFunc(f.Progress, f.goesOn) // else nobody knows when it was heard last
 	shortly := func(m Moment) bool {
 		limit := hour
-		if heard := m.T - first; heard > 0 { // one time alone tells nothing of how long it was heard
+		if heard := m.T - first; timed && heard > 0 { // one time alone tells nothing of how long it was heard
 			limit = min(limit, max(heard, silentLeast))
 		}
 		return m.Valid && end.T.T-m.T < limit
@@ -184,6 +185,12 @@ func (f *Facts) Unheard() bool {
 		n := len(c.Points)
 		return n > 0 && shortly(c.Points[n-1].T)
 	})
+}
+
+// goesOn says that a step was reported without a time, well below the last line of its file that states one.
+func (f *Facts) goesOn(p ProgressPoint) bool {
+	const near = 3 // lines, of one message
+	return !p.T.Valid && slices.ContainsFunc(f.Tails, func(t worker.Tail) bool { return t.File == p.At.File && t.Last.Line+near < p.At.Line })
 }
 
 // clockZone is how much a job's lines must be ahead of SLURM's for their clocks to be those of two zones.
