@@ -116,7 +116,7 @@ func (b *builder) ofStart(at worker.At) bool {
 	if !f.Job.Training {
 		return false
 	}
-	if slices.ContainsFunc(f.Obs.Identities, func(x worker.Identity) bool { return x.File == at.File && x.Off == at.Off }) {
+	if slices.ContainsFunc(worker.Within(f.Obs.Identities, at.File), func(x worker.Identity) bool { return x.Off == at.Off }) {
 		return true
 	}
 	first := resolve.Moment{}

@@ -103,7 +103,7 @@ func (p *printed) exception(x *worker.Exception) {
 // unabridged is an exception in whose words its file ends, with those of one that others raised and that begins so; else itself.
 func (f *Facts) unabridged(x *worker.Exception) *worker.Exception {
 	const enough = 24 // bytes
-	if len(x.Message) < enough || !slices.ContainsFunc(f.Obs.Tails, func(t worker.Tail) bool { return t.File == x.File && t.Bytes <= x.Off+int64(x.Len) }) {
+	if len(x.Message) < enough || !f.lastIn(x, 0) {
 		return x
 	}
 	for i := range f.Obs.Exceptions {
@@ -119,7 +119,12 @@ func (f *Facts) unabridged(x *worker.Exception) *worker.Exception {
 // closes says that an exception is the last that its file holds.
 func (f *Facts) closes(x *worker.Exception) bool {
 	const ended = 2 // bytes, of the end of its last line
-	return slices.ContainsFunc(f.Obs.Tails, func(t worker.Tail) bool { return t.File == x.File && t.Bytes <= x.Off+int64(x.Len)+ended })
+	return f.lastIn(x, ended)
+}
+
+// lastIn says that a file ends in an exception, or so many bytes below it.
+func (f *Facts) lastIn(x *worker.Exception, below int64) bool {
+	return slices.ContainsFunc(worker.Within(f.Obs.Tails, x.File), func(t worker.Tail) bool { return t.Bytes <= x.Off+int64(x.Len)+below })
 }
 
 // wentOnAfterWarning says that a program went on after it had caught an exception and logged it as a warning: its process does not end with
@@ -132,9 +137,10 @@ func (f *Facts) wentOnAfterWarning(fl *Failure) bool {
 	if uncaught(fl) || fl.Role != knowledge.CauseRole || slices.ContainsFunc(fl.Exc.Frames, launcher) {
 		return false
 	}
-	ended := slices.ContainsFunc(f.Obs.TaskExits, func(e worker.TaskExit) bool { return e.File == fl.At.File && failedItself(e.Code) }) ||
-		slices.ContainsFunc(f.Obs.ChildFailed, func(c worker.ChildFailed) bool { return c.File == fl.At.File && failedItself(c.ExitCode) }) ||
-		slices.ContainsFunc(f.Obs.ChildExits, func(c worker.ChildExit) bool { return c.File == fl.At.File && failedItself(c.ExitCode) })
+	file := fl.At.File
+	ended := slices.ContainsFunc(worker.Within(f.Obs.TaskExits, file), func(e worker.TaskExit) bool { return failedItself(e.Code) }) ||
+		slices.ContainsFunc(worker.Within(f.Obs.ChildFailed, file), func(c worker.ChildFailed) bool { return failedItself(c.ExitCode) }) ||
+		slices.ContainsFunc(worker.Within(f.Obs.ChildExits, file), func(c worker.ChildExit) bool { return failedItself(c.ExitCode) })
 	if ended && !slices.ContainsFunc(f.Obs.Exceptions, func(x worker.Exception) bool {
 		return fl.At.Above(x.Pos) && raised(x)
 	}) {

@@ -94,7 +94,7 @@ func (f *Facts) soonAfter(fl *Failure, at worker.At) bool {
 // leaving says that a line is a process's reminder of the group that it did not close, which PyTorch prints where the program ends
 // (~ProcessGroupNCCL, 2.4 on).
 func (f *Facts) leaving(at worker.Pos) bool {
-	return slices.ContainsFunc(f.Obs.Facts, func(x worker.Fact) bool { return x.Key == "leaving" && x.Pos == at })
+	return slices.ContainsFunc(worker.Within(f.Obs.Facts, at.File), func(x worker.Fact) bool { return x.Key == "leaving" && x.Pos == at })
 }
 
 // leftBehind says that a file reports fewer steps than others, or than it has to, and no end of its own: who wrote it did not get there.
@@ -162,8 +162,8 @@ func (f *Facts) LetPass(fl *Failure) bool {
 			last = max(last, o.At.Off)
 		}
 	}
-	return last >= fl.At.Off && slices.ContainsFunc(f.Obs.Facts, func(x worker.Fact) bool {
-		return x.Key == "exit_ok" && !ofOneProcess[x.Value] && x.File == fl.At.File && x.Off > last
+	return last >= fl.At.Off && slices.ContainsFunc(worker.Within(f.Obs.Facts, fl.At.File), func(x worker.Fact) bool {
+		return x.Key == "exit_ok" && !ofOneProcess[x.Value] && x.Off > last
 	})
 }
 

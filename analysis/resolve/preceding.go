@@ -194,9 +194,8 @@ func (f *Facts) like(c *Course) *Course {
 func (f *Facts) phasesOf(c *Course) map[string][]phaseAt {
 	ps := c.Timed()
 	out := map[string][]phaseAt{}
-	for i := range f.Obs.Phases {
-		r := &f.Obs.Phases[i]
-		if r.File != c.File || r.Off < ps[0].At.Off || r.Loop != c.loop && !r.Across {
+	for _, r := range worker.Within(f.Obs.Phases, c.File) {
+		if r.Off < ps[0].At.Off || r.Loop != c.loop && !r.Across {
 			continue
 		}
 		for k := range r.Times {

@@ -37,13 +37,11 @@ func (f *Facts) Turns(c *Course) (turns []Turn) {
 		}
 	}
 	warm := c.Points[min(warmLines, len(c.Points)-1)].At.Off
-	batches := batchChanges(f.Courses, f.Obs.Numerics)[c.File]
+	numbers := worker.Within(f.Obs.Numerics, c.File)
+	batches := batchChanges(f.Courses, numbers)[c.File]
 	batch := 0.0
-	for i := range f.Obs.Numerics {
-		n := &f.Obs.Numerics[i]
-		if n.File != c.File {
-			continue
-		}
+	for i := range numbers {
+		n := &numbers[i]
 		switch n.Kind {
 		case worker.NumericBatch:
 			if slices.Contains(batches, n.Off) {
@@ -75,12 +73,10 @@ func (f *Facts) Before(c *Course, p *Point) []Turn {
 
 // Rate is the learning rate at a line, give or take a schedule's step, and the highest until then; ok is false where none is printed.
 func (f *Facts) Rate(c *Course, p *Point) (is worker.Numeric, top float64, ok bool) {
-	for i := range f.Obs.Numerics {
-		n := &f.Obs.Numerics[i]
-		if n.Kind != worker.NumericRate || n.File != c.File || n.Off > p.At.Off {
-			continue
+	for _, n := range worker.Within(f.Obs.Numerics, c.File) {
+		if n.Kind == worker.NumericRate && n.Off <= p.At.Off {
+			is, top, ok = n, max(top, n.Value), true
 		}
-		is, top, ok = *n, max(top, n.Value), true
 	}
 	return is, top, ok
 }
@@ -94,10 +90,9 @@ type Spent struct {
 
 // Spent finds where the learning rate of a course became 0 for good, many lines before the end of the log and of the run.
 func (f *Facts) Spent(c *Course) (s Spent, ok bool) {
-	for i := range f.Obs.Numerics {
-		n := &f.Obs.Numerics[i]
-		if n.Kind == worker.NumericRate && n.File == c.File {
-			s.At, ok = *n, n.Value == 0 && n.Was > 0
+	for _, n := range worker.Within(f.Obs.Numerics, c.File) {
+		if n.Kind == worker.NumericRate {
+			s.At, ok = n, n.Value == 0 && n.Was > 0
 		}
 	}
 	if !ok {

@@ -296,7 +296,7 @@ func inMostFiles(f *resolve.Facts, fls []*resolve.Failure) bool {
 		hold[fl.At.File] = true
 	}
 	for i := range f.Tails {
-		if t := &f.Tails[i]; hold[t.File] || t.Lines > 0 && !slices.ContainsFunc(f.Obs.TaskExits, func(e worker.TaskExit) bool { return e.File == t.File }) {
+		if t := &f.Tails[i]; hold[t.File] || t.Lines > 0 && len(worker.Within(f.Obs.TaskExits, t.File)) == 0 {
 			all++
 		}
 	}
