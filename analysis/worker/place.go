@@ -46,13 +46,18 @@ func (r *reader) saidPlace(head []phys) {
 	for i := range head[:min(len(head), saidLines)] {
 		p := &head[i]
 		text := bytes.TrimSpace(p.raw)
-		if len(text) > maxSaid || othersHost.Match(text) {
+		if len(text) > maxSaid {
 			continue
 		}
-		pre, at := line.Parse(text), At{Pos: p.place(r.file, 0, len(p.raw))}
-		r.saidHost(at, text[pre.Len:])
-		if !r.callsItself(at, &pre, text[pre.Len:]) {
-			said.hear(at, &pre, text)
+		s := placeIn(text)
+		// Whether they speak of another's is asked last: most lines say nothing of a place, and finding that out costs less.
+		if s.silent() || othersHost.Match(text) {
+			continue
+		}
+		s.at = At{Pos: p.place(r.file, 0, len(p.raw))}
+		r.saidHost(&s)
+		if !r.callsItself(&s) {
+			said.hear(&s)
 		}
 	}
 	if said.agree && said.weight >= leastSaid {
@@ -60,16 +65,47 @@ func (r *reader) saidPlace(head []phys) {
 	}
 }
 
-// saidHost reads the host, and which ranks are on it, in a message.
-func (r *reader) saidHost(at At, msg []byte) {
+// placeSaid is what a line says of where it is written.
+type placeSaid struct {
+	at   At
+	pre  line.Prefix
+	text []byte
+	host []byte
+	on   [][]byte // the match of ranksOn
+	row  [][]byte // that of rowOf
+	rank int      // given by a line that nothing labels; NCCL's ranks are those of a communicator, and labels are read elsewhere
+}
+
+func placeIn(text []byte) placeSaid {
+	s := placeSaid{pre: line.Parse(text), text: text, rank: line.Unknown}
+	msg := s.msg()
 	for _, re := range saysHost {
 		if m := re.FindSubmatch(msg); m != nil {
-			emit(r, &r.obs.Facts, Fact{At: at, Key: HostSaid, Value: clip(m[1])})
+			s.host = m[1]
 			break
 		}
 	}
-	if m := ranksOn.FindSubmatch(msg); m != nil {
-		emit(r, &r.obs.Facts, Fact{At: at, Key: RanksOn, Value: string(bytes.Join(m[1:], []byte(" ")))})
+	s.on, s.row = ranksOn.FindSubmatch(msg), rowOf.FindSubmatch(msg)
+	if s.pre.Who == line.NoOne {
+		s.rank = saidRank(text)
+	}
+	return s
+}
+
+func (s *placeSaid) msg() []byte { return s.text[s.pre.Len:] }
+
+// silent says that a line tells nothing of a place.
+func (s *placeSaid) silent() bool {
+	return s.host == nil && s.on == nil && s.row == nil && s.rank == line.Unknown
+}
+
+// saidHost reads the host, and which ranks are on it.
+func (r *reader) saidHost(s *placeSaid) {
+	if s.host != nil {
+		emit(r, &r.obs.Facts, Fact{At: s.at, Key: HostSaid, Value: clip(s.host)})
+	}
+	if s.on != nil {
+		emit(r, &r.obs.Facts, Fact{At: s.at, Key: RanksOn, Value: string(bytes.Join(s.on[1:], []byte(" ")))})
 	}
 }
 
@@ -80,32 +116,31 @@ type rankSaid struct {
 	agree        bool
 }
 
-// hear takes in a line that gives a rank. NCCL's ranks are those of a communicator, and labels are read elsewhere.
-func (s *rankSaid) hear(at At, pre *line.Prefix, text []byte) {
-	row := rowOf.Match(text[pre.Len:])
-	n := saidRank(text)
-	if ofOther := ofAGroup.Match(text) && !row; n == line.Unknown || ofOther || pre.Who != line.NoOne || others.Match(text) {
+// hear takes in a line that gives a rank.
+func (said *rankSaid) hear(s *placeSaid) {
+	row := s.row != nil
+	if s.rank == line.Unknown || !row && ofAGroup.Match(s.text) || others.Match(s.text) {
 		return
 	}
-	if s.weight++; row {
-		s.weight += leastSaid
+	if said.weight++; row {
+		said.weight += leastSaid
 	}
-	if s.rank == line.Unknown {
-		s.at, s.rank = at, n
+	if said.rank == line.Unknown {
+		said.at, said.rank = s.at, s.rank
 	}
-	s.agree = s.agree && s.rank == n
+	said.agree = said.agree && said.rank == s.rank
 }
 
 // rowOf finds the rank, the local rank and the host in the line by which each process of a job begins: "rank 7 local 3 on lion-02 pid 9007".
 var rowOf = pattern.New(`(?i)^\W{0,3}((?:global[ _])?rank)[ =:]{1,3}(\d{1,6})\b(?:.{0,40}?\blocal(?:[ _]rank)?[ =:]{1,3}(\d{1,3})\b)?(?:.{0,80}?\b(?:on|host|node|hostname)[ =:]{1,3}([a-z][a-z-]*[0-9][\w-]*)\b)?`)
 
 // callsItself reads such a line behind the label of a launcher, which tells the writers of one file apart.
-func (r *reader) callsItself(at At, pre *line.Prefix, msg []byte) bool {
-	m := rowOf.FindSubmatch(msg)
-	if m == nil || pre.Who.Task == line.Unknown && pre.Who.MPIRank == line.Unknown || others.Match(msg) {
+func (r *reader) callsItself(s *placeSaid) bool {
+	m, by := s.row, s.pre.Who
+	if m == nil || by.Task == line.Unknown && by.MPIRank == line.Unknown || others.Match(s.msg()) {
 		return false
 	}
-	by := pre.Who
+	at := s.at
 	at.By = &by
 	id := Identity{At: at, Global: bounded(string(m[2])), Local: line.Unknown, World: line.Unknown, Host: string(m[4]), Call: clip(m[1])}
 	if len(m[3]) > 0 {
