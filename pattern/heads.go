@@ -3,7 +3,6 @@ package pattern
 import (
 	"regexp/syntax"
 	"slices"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -16,7 +15,7 @@ type heads struct {
 	bounded bool // all stand at the beginning of a word
 }
 
-const mostHeads = 24
+const mostHeads = 64
 
 // headsOf are the heads of an expression; without words where it may begin otherwise, or looks for the beginning of the text, which
 // would be another one where what stands before the first head is left out.
@@ -28,15 +27,11 @@ func headsOf(expr string) heads {
 	if re = re.Simplify(); looksBack(re) {
 		return heads{}
 	}
-	h := heads{bounded: bounded(re)}
-	for _, w := range begins(re) {
-		if w == "" {
-			return heads{}
-		}
-		h.words = append(h.words, w)
-		h.first[w[0]], h.first[unicode.ToUpper(rune(w[0]))] = true, true
+	words := begins(re)
+	if slices.Contains(words, "") {
+		return heads{}
 	}
-	return h
+	return heads{needOf(words), bounded(re)}
 }
 
 // looksBack tells whether an expression asks for the beginning of a text or a line.
@@ -101,28 +96,15 @@ func start[text string | []byte](h *heads, b text) int {
 			return 0 // it may fold to a letter
 		}
 		inWord := h.bounded && i > 0 && wordByte(b[i-1]) && wordByte(c)
-		if !h.first[c] || inWord || !stands(h, b[i:]) {
+		if inWord || !at(&h.need, b[i:]) {
 			continue
 		}
-		if i < 2 || h.bounded && h.first[b[i-1]] {
+		if i < 2 || h.bounded && h.by[b[i-1]].to > 0 {
 			return 0 // what was no boundary would become one
 		}
 		return i - 1
 	}
 	return -1
-}
-
-func stands[text string | []byte](h *heads, b text) bool {
-	for _, w := range h.words {
-		k := 0
-		for k < len(w) && k < len(b) && lower(b[k]) == w[k] {
-			k++
-		}
-		if k == len(w) {
-			return true
-		}
-	}
-	return false
 }
 
 func wordByte(c byte) bool {

@@ -14,8 +14,25 @@ import (
 // need is a set of words; a text that matches holds one of them, in any case of letters. Texts that are not ASCII may hold others
 // that fold to the same, and are not judged.
 type need struct {
-	words []string  // in lower case
-	first [256]bool // the bytes that one may begin with
+	words []string     // in lower case, sorted
+	by    [256]stretch // of words: those that begin with a byte, in any case
+}
+
+// stretch is a part of a list.
+type stretch struct{ from, to uint8 }
+
+func needOf(words []string) need {
+	n := need{words: slices.Clone(words)}
+	slices.Sort(n.words)
+	for i, w := range n.words {
+		by := &n.by[w[0]]
+		if by.to == 0 {
+			by.from = uint8(i)
+		}
+		by.to = uint8(i + 1)
+		n.by[unicode.ToUpper(rune(w[0]))] = *by
+	}
+	return n
 }
 
 const (
@@ -33,11 +50,7 @@ func needsOf(expr string) []need {
 	}
 	var needs []need
 	for _, words := range required(re.Simplify()) {
-		n := need{words: words}
-		for _, w := range words {
-			n.first[w[0]], n.first[unicode.ToUpper(rune(w[0]))] = true, true
-		}
-		needs = append(needs, n)
+		needs = append(needs, needOf(words))
 	}
 	return needs
 }
@@ -171,28 +184,34 @@ func met[text string | []byte](n *need, b text) bool {
 		if c >= utf8.RuneSelf {
 			return true
 		}
-		if n.first[c] && at(n, b[i:]) {
+		if at(n, b[i:]) {
 			return true
 		}
 	}
 	return false
 }
 
-// at reports whether one of the words stands at the beginning of b.
+// at reports whether one of the words stands at the beginning of b, which is not empty.
 func at[text string | []byte](n *need, b text) bool {
-	for _, w := range n.words {
-		if len(w) > len(b) {
-			continue
-		}
-		k := 0
-		for k < len(w) && lower(b[k]) == w[k] {
-			k++
-		}
-		if k == len(w) {
+	by := n.by[b[0]]
+	for _, w := range n.words[by.from:by.to] {
+		if starts(b, w) {
 			return true
 		}
 	}
 	return false
+}
+
+// starts reports whether b begins with a word in lower case, in any case of letters; the first byte is known to be the word's.
+func starts[text string | []byte](b text, word string) bool {
+	if len(word) > len(b) {
+		return false
+	}
+	k := 1
+	for k < len(word) && lower(b[k]) == word[k] {
+		k++
+	}
+	return k == len(word)
 }
 
 func lower(c byte) byte {

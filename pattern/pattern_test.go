@@ -75,3 +75,33 @@ func FuzzMatch(f *testing.F) {
 		}
 	})
 }
+
+// Of a set those are left out only that do not match.
+func FuzzSet(f *testing.F) {
+	exprs := []string{`^panic: (.+)`, `(?i)(?:fatal|caught) signal`, `\d+`, `File "[^"]+", line \d+`, `\.go:\d+`, `(?:Error|Exception)$`, `what\(\):\s+.+`, `é`}
+	var list []*Regexp
+	for _, e := range exprs {
+		list = append(list, New(e))
+	}
+	set := NewSet(list...)
+	for _, text := range []string{"", "panic: x", "Caught Signal", "caught \u017fignal", "7", `File "a", line 3`, "a.go:7", "ValueError", "what():  é", "plain words", "PANIC FATAL FIL"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		may := set.May(text)
+		for i, e := range exprs {
+			if may>>i&1 == 0 && regexp.MustCompile(e).MatchString(text) {
+				t.Errorf("%s matches %q", e, text)
+			}
+		}
+	})
+}
+
+func TestASetLeavesOutWhatCannotMatch(t *testing.T) {
+	set := NewSet(New(`^panic: (.+)`), New(`\d+`), New(`(?i)caught signal|fatal signal`))
+	for text, want := range map[string]uint64{"nothing": 0b010, "panic: x": 0b011, "CAUGHT SIGNAL": 0b110, "no pan ic": 0b010, "é": 0b111} {
+		if got := set.May(text); got != want {
+			t.Errorf("%q: %03b, not %03b", text, got, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package novel
 
 import (
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,7 +47,7 @@ type frameForm struct {
 	source  bool // the line of code stands in the line below
 }
 
-var frameForms = []frameForm{
+var frameForms = [...]frameForm{
 	{"Python", pattern.New(`^\W*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<func>\S+))?`), false, false, true},
 	{"Go", pattern.New(`^\s+(?P<file>/?[^\s:]+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?$`), true, true, false},
 	{"Rust", pattern.New(`^\s+at (?P<file>[^\s:]+\.rs):(?P<line>\d+)`), true, true, false},
@@ -93,6 +94,20 @@ var causes = []cause{
 	{re: pattern.New(`(?P<type>(?:[Ff]atal|[Cc]aught|[Pp]rocess received) [Ss]ignal):? (?P<message>.+)`)},
 	{re: pattern.New(`(?P<type>Invalid __\w+__ \w+) (?P<message>.+)`)},
 	{re: pattern.New(`^(?:\[[^\]]*\]:? ?|\S+ )?(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Failure|Fault|Exit|Warning))(?:: (?P<message>.*))?$`), last: true},
+}
+
+// framesAt and causesAt tell which forms a line may have: most lines have none, and there are many.
+var (
+	framesAt = pattern.NewSet(expressions(frameForms[:], func(f *frameForm) *pattern.Regexp { return f.re })...)
+	causesAt = pattern.NewSet(expressions(causes, func(c *cause) *pattern.Regexp { return c.re })...)
+)
+
+func expressions[T any](list []T, of func(*T) *pattern.Regexp) []*pattern.Regexp {
+	out := make([]*pattern.Regexp, len(list))
+	for i := range list {
+		out[i] = of(&list[i])
+	}
+	return out
 }
 
 // parse reads a block; nil where it holds neither a cause nor a stack.
@@ -158,8 +173,8 @@ func framedLine(l string) bool {
 	if !namesPlace(l) {
 		return false
 	}
-	for i := range frameForms {
-		if frameForms[i].re.MatchString(l) {
+	for may := framesAt.May(l); may != 0; may &= may - 1 {
+		if frameForms[bits.TrailingZeros64(may)].re.MatchString(l) {
 			return true
 		}
 	}
@@ -177,8 +192,8 @@ func namesPlace(l string) bool {
 }
 
 func causedLine(l string) bool {
-	for i := range causes {
-		if causes[i].re.MatchString(l) {
+	for may := causesAt.May(l); may != 0; may &= may - 1 {
+		if causes[bits.TrailingZeros64(may)].re.MatchString(l) {
 			return true
 		}
 	}
@@ -186,9 +201,16 @@ func causedLine(l string) bool {
 }
 
 func (b *block) cause(s *Stop) bool {
-	for _, c := range causes {
+	may := make([]uint64, len(b.lines))
+	for i, l := range b.lines {
+		may[i] = causesAt.May(l)
+	}
+	for k, c := range causes {
 		found := false
 		for i, l := range b.lines {
+			if may[i]>>k&1 == 0 {
+				continue
+			}
 			m := c.re.FindStringSubmatch(l)
 			if m == nil || b.warns(group(c.re, m, "type")) {
 				continue
@@ -215,14 +237,18 @@ func (b *block) warns(kind string) bool {
 
 // frame finds the innermost frame of the user's own code, else the innermost of all.
 func (b *block) frame(s *Stop) {
-	var places []int
+	var places [len(frameForms)][]int
 	for i, l := range b.lines {
-		if namesPlace(l) {
-			places = append(places, i)
+		if !namesPlace(l) {
+			continue
+		}
+		for may := framesAt.May(l); may != 0; may &= may - 1 {
+			form := bits.TrailingZeros64(may)
+			places[form] = append(places[form], i)
 		}
 	}
 	for i := range frameForms {
-		if f := b.innermost(&frameForms[i], places); f != nil {
+		if f := b.innermost(&frameForms[i], places[i]); f != nil {
 			s.Frame = *f
 			return
 		}
