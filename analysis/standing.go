@@ -22,11 +22,21 @@ import (
 	"faultline/knowledge/severity"
 )
 
-// What is looked at for lines that stand out, in bytes: of all files together, and of each at least.
+// What is looked at for lines that stand out, in bytes: of all files together, and of each at least. Of very many files it is less of each:
+// what one of them says, most say, and whatever follows a file's last step is looked at in any case.
 const (
 	standingBudget = 4 << 20
 	standingLeast  = 64 << 10
+	standingMost   = 32 << 20
+	standingFew    = 16 << 10
 )
+
+// standingEach is how much of each of so many files is looked at.
+func standingEach(files int) int64 {
+	files = max(files, 1)
+	least := min(standingLeast, max(standingFew, standingMost/files))
+	return int64(max(least, standingBudget/files))
+}
 
 // mostStanding is how many lines are kept for the report, mostShapes how many shapes for comparisons with later runs.
 const (
@@ -179,7 +189,7 @@ func markRead(lines []novel.Line, obs *worker.Observations) {
 // as it goes: that it is cut is said elsewhere.
 func (in *Input) unforeseen(ctx context.Context, f *resolve.Facts, sources []incident.Source) ([]*novel.File, error) {
 	known := sizes(f, sources)
-	budget := int64(max(standingLeast, standingBudget/max(1, len(sources))))
+	budget := standingEach(len(sources))
 	files := make([]*novel.File, len(sources))
 	g, reading := errgroup.WithContext(ctx)
 	g.SetLimit(in.workers())

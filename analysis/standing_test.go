@@ -300,3 +300,12 @@ func TestALineThatNobodyKnowsMaySayWhoSentASignal(t *testing.T) {
 		}
 	}
 }
+
+// Of many files less is looked at of each, and never less than of few in all.
+func TestEachOfManyFilesIsLookedAtLess(t *testing.T) {
+	for files, want := range map[int]int64{0: 4 << 20, 1: 4 << 20, 8: 512 << 10, 64: 64 << 10, 512: 64 << 10, 1024: 32 << 10, 2048: 16 << 10, 16384: 16 << 10} {
+		if got := standingEach(files); got != want {
+			t.Errorf("%d files: %d bytes of each, not %d", files, got, want)
+		}
+	}
+}

@@ -22,7 +22,9 @@ import (
 // Read reads one file.
 func Read(ctx context.Context, name string, src io.Reader, o Options) (*File, error) {
 	r := &reader{opts: o, kinds: map[uint64]*Kind{}, warned: threads{}, file: &File{Name: name, Stepped: o.LastStep >= 0, LastStep: o.LastStep, Size: o.Size}}
-	for i, z := range r.plan() {
+	zones := r.plan()
+	r.buf = make([]byte, roomFor(zones, o.Size))
+	for i, z := range zones {
 		if i > 0 && z.from > r.off {
 			if err := o.Skip(z.from - r.off); err != nil {
 				return r.finish(), fmt.Errorf("looking for what stands out in %s: %w", name, err)
@@ -85,11 +87,21 @@ func (r *reader) plan() []zone {
 	return append(zones, zone{from: tail, to: math.MaxInt64, torn: true})
 }
 
+// roomFor is how large a buffer the zones of so many bytes need; of a file that grows meanwhile it holds less at a time.
+func roomFor(zones []zone, size int64) int64 {
+	const least = 4 << 10
+	if size <= 0 {
+		return chunk
+	}
+	room := int64(least)
+	for _, z := range zones {
+		room = max(room, min(z.to, size)-z.from)
+	}
+	return min(room, chunk)
+}
+
 // read reads lines up to a place; what is buffered of the content behind it is lost.
 func (r *reader) read(ctx context.Context, src io.Reader, to int64) error {
-	if r.buf == nil {
-		r.buf = make([]byte, chunk)
-	}
 	held := 0
 	for {
 		if err := ctx.Err(); err != nil {
@@ -118,7 +130,7 @@ func (r *reader) block(b []byte, end bool) int {
 	for used < len(b) {
 		rest := b[used:]
 		n := bytes.IndexByte(rest, '\n')
-		if n < 0 && !end && len(rest) < chunk {
+		if n < 0 && !end && len(rest) < len(r.buf) {
 			return used
 		}
 		text, over := rest, n >= 0
