@@ -60,18 +60,22 @@ var (
 
 // Recognise tells folded stacks by the first lines of a file.
 func Recognise(head []byte) bool {
-	all := strings.Split(strings.TrimSpace(string(head)), "\n")
+	const looked = 200 // lines
+	all := strings.SplitN(strings.TrimSpace(string(head)), "\n", looked+1)
 	if len(all) > 1 && len(head) >= 4096 {
-		all = all[:len(all)-1] // the last one may be cut
+		all = all[:len(all)-1] // the last one may be cut, or all that is left
 	}
 	of, n := 0, 0
-	for _, l := range all[:min(len(all), 200)] {
+	for _, l := range all[:min(len(all), looked)] {
 		if l = strings.TrimSpace(l); l == "" {
 			continue
 		}
 		of++
 		if stackForm.MatchString(l) && calls(l) {
 			n++
+		}
+		if (of-n)*100 > looked*(100-mostly) {
+			return false // whatever follows, too few are stacks
 		}
 	}
 	return n >= fewest && n*100 >= of*mostly

@@ -62,7 +62,7 @@ func stampAt(s string) (line.Stamp, int) {
 
 // whole is the stamp that a cell is.
 func whole(s string) (line.Stamp, bool) {
-	if hm.MatchString(s) {
+	if n := len(s); n > 4 && s[n-3] == ':' && hm.MatchString(s) {
 		s += ":00"
 	}
 	st, n := stampAt(s)
@@ -79,7 +79,7 @@ func peel(s string) (st line.Stamp, rest string, ok bool) {
 			return st, strings.TrimSpace(rest), true
 		}
 	}
-	if !between(s, ':') {
+	if !clocked(s) {
 		return st, s, false
 	}
 	all := inside.FindAllStringSubmatchIndex(s, -1)
@@ -93,7 +93,23 @@ func peel(s string) (st line.Stamp, rest string, ok bool) {
 	return line.Stamp{}, s, false
 }
 
-// between reports whether a byte stands between two digits: most lines tell no time, and an expression takes long to find that out.
+// clocked reports whether hours, minutes and seconds stand in a line: most lines tell no time, and an expression takes long to find that out.
+func clocked(s string) bool {
+	for i := 2; i+5 < len(s); i++ {
+		if s[i] != ':' || s[i+3] != ':' {
+			continue
+		}
+		if two(s[i-2:]) && two(s[i+1:]) && two(s[i+4:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// two says that a text begins with two digits.
+func two(s string) bool { return ascii.Digit(s[0]) && ascii.Digit(s[1]) }
+
+// between reports whether a byte stands between two digits.
 func between(s string, c byte) bool {
 	for i := 1; i+1 < len(s); i++ {
 		if s[i] == c && ascii.Digit(s[i-1]) && ascii.Digit(s[i+1]) {
@@ -105,7 +121,7 @@ func between(s string, c byte) bool {
 
 // moment is the stamp that stands anywhere in a line that is no row.
 func moment(s string) (line.Stamp, bool) {
-	if !between(s, ':') {
+	if !clocked(s) {
 		return line.Stamp{}, false
 	}
 	m := inside.FindStringSubmatchIndex(s)

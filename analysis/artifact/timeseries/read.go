@@ -280,8 +280,8 @@ var hosts = pattern.New(`\(([A-Za-z][\w.-]*\d[\w.-]*)\)|^([A-Za-z][\w.-]*\d[\w.-
 func (r *reader) between(text string) {
 	if st, ok := moment(text); ok {
 		r.above = st
-	} else if d, ok := day(text); ok && r.t.Date.Kind == line.NoStamp {
-		r.t.Date = d
+	} else if r.t.Date.Kind == line.NoStamp {
+		r.t.Date, _ = day(text)
 	}
 }
 
