@@ -84,6 +84,7 @@ var numeric = func() (t [256]bool) {
 // addresses <host>, and what stands in quotes is "…".
 func Template(line string) string {
 	var out strings.Builder
+	out.Grow(len(line))
 	for i := 0; i < len(line); {
 		c := line[i]
 		switch {

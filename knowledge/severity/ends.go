@@ -4,8 +4,7 @@ import "bytes"
 
 // ends says that all that sounds bad in a line is how something ended: an exit status, a signal that others send, the words of launchers and
 // schedulers for it. Signals by which processors stop a program say why.
-func ends(line []byte) bool {
-	low := lower(line)
+func ends(low, line []byte) bool {
 	for _, r := range reasons {
 		if bytes.Contains(low, r) {
 			return false

@@ -40,23 +40,23 @@ const most = 4 << 10
 // Of reads one line. The mark of the logger bounds what words can say: a program that logs "failed" as INFO does not mean a failure.
 func Of(line []byte) Sign {
 	line = line[:min(len(line), most)]
-	sign := of(line)
-	if sign.Level == Failed && survived(line) {
+	low := lower(line)
+	sign := of(low, line)
+	if sign.Level == Failed && survived(low) {
 		sign.Level = Warning
 	}
-	sign.Ends = sign.Level > Calm && ends(line)
+	sign.Ends = sign.Level > Calm && ends(low, line)
 	return sign
 }
 
 // survived says that a program meant to go on after what a line tells: it tries again, or does without.
-func survived(line []byte) bool {
-	low := lower(line)
+func survived(low []byte) bool {
 	return slices.ContainsFunc(goesOn, func(w []byte) bool { return bytes.Contains(low, w) })
 }
 
-func of(line []byte) Sign {
+func of(low, line []byte) Sign {
 	mark := markOf(line)
-	word := worst(line)
+	word := worst(low, line)
 	switch mark.Level {
 	case ordinary:
 		if word.Level > Calm {
@@ -96,11 +96,14 @@ var guesses = [][]byte{[]byte("can be caused by"), []byte("may be caused by"), [
 
 // worst is the worst of what the words of a line say; of several as bad the first. Where a message guesses at causes, words that stand before tell why
 // it sounds bad.
-func worst(line []byte) Sign {
-	all, low := worstOf(line), lower(line)
+func worst(low, line []byte) Sign {
+	all := worstOf(low, line)
+	if all.Level == Calm {
+		return all
+	}
 	for _, g := range guesses {
 		if i := bytes.Index(low, g); i > 0 && i < all.At {
-			if s := worstOf(line[:i]); s.Level > Calm {
+			if s := worstOf(low[:i], line[:i]); s.Level > Calm {
 				s.Level = all.Level
 				return s
 			}
@@ -109,11 +112,7 @@ func worst(line []byte) Sign {
 	return all
 }
 
-func worstOf(line []byte) Sign {
-	if len(line) == 0 {
-		return Sign{}
-	}
-	low := lower(line)
+func worstOf(low, line []byte) Sign {
 	best := exitStatus(low, line)
 	better := func(s Sign) {
 		if s.Level > best.Level || s.Level == best.Level && s.Level > Calm && s.At < best.At {
@@ -215,7 +214,7 @@ func key(b []byte) uint32 {
 // words visits the words of a line that mean trouble. A word that is the name of a number ("error: 0.02", "errors=0"), that is denied ("no
 // error") or part of a longer name ("ignore_errors") does not.
 func words(low, line []byte, found func(Sign)) {
-	before := ""
+	var before []byte
 	for i := 0; i < len(low); {
 		c := low[i]
 		if !wordByte(c) && c < utf8.RuneSelf {
@@ -226,12 +225,12 @@ func words(low, line []byte, found func(Sign)) {
 		for end < len(low) && (wordByte(low[end]) || low[end] >= utf8.RuneSelf || low[end] == '-' && end+1 < len(low) && wordByte(low[end+1])) {
 			end++
 		}
-		word := string(low[i:end])
-		level, known := troubles[word]
+		word := low[i:end]
+		level, known := troubles[string(word)]
 		if !known {
 			level = named(line[i:end])
 		}
-		if level > Calm && !denials[before] && !quantity(low[end:]) && (!known || !setting(low, i, end)) {
+		if level > Calm && !denials[string(before)] && !quantity(low[end:]) && (!known || !setting(low, i, end)) {
 			found(Sign{Level: level, Why: "says “" + string(line[i:end]) + "”", At: i, Len: end - i})
 		}
 		before, i = word, end
