@@ -55,7 +55,7 @@ func shownBy(others []incident.Artifact, files []string) bool {
 // handed says that one of the files is no log, or one that says nothing of a job: somebody handed it in, and wants to see that it was read.
 func (b *builder) handed(files []string) bool {
 	return slices.ContainsFunc(files, func(file string) bool {
-		return !slices.ContainsFunc(b.s.Facts.Tails, func(t worker.Tail) bool { return t.File == file && !t.Silent })
+		return !slices.ContainsFunc(worker.Within(b.s.Facts.Tails, file), func(t worker.Tail) bool { return !t.Silent })
 	})
 }
 
