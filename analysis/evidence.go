@@ -103,11 +103,12 @@ func rowByRow(k *rows.Kind) evidenceKind {
 const (
 	evidenceHead = 64 << 10  // of a file that is handed in
 	logHead      = 8 << 10   // of a log
-	smallLog     = 256 << 10 // a log up to here is searched as a whole for what is pasted into it
+	smallLog     = 256 << 10 // a log up to here is searched as a whole for what is pasted into it,
+	smallLogs    = 32 << 20  // unless all such logs of a job together have more bytes
 )
 
-// kindsIn are the kinds that a file holds: one that it is as a whole, or what is pasted into it.
-func kindsIn(head []byte, whole bool) (out []*evidenceKind) {
+// kindsIn are the kinds that a file holds: one that it is as a whole, or what is pasted into it. besides tells kinds that are read beside others.
+func kindsIn(head []byte, whole bool, besides func(*evidenceKind, []byte) bool) (out []*evidenceKind) {
 	for i := range evidenceKinds {
 		if k := &evidenceKinds[i]; !k.besides && k.recognise(head) {
 			out = []*evidenceKind{k}
@@ -125,12 +126,18 @@ func kindsIn(head []byte, whole bool) (out []*evidenceKind) {
 		}
 	}
 	for i := range evidenceKinds {
-		if k := &evidenceKinds[i]; k.besides && k.recognise(head) {
+		if k := &evidenceKinds[i]; k.besides && besides(k, head) {
 			out = append(out, k)
 		}
 	}
 	return out
 }
+
+// begins says that a file which begins so is of the kind, or holds some of it.
+func (k *evidenceKind) begins(head []byte) bool { return k.recognise(head) }
+
+// alike says that it is nothing else.
+func (k *evidenceKind) alike(head []byte) bool { return k.only != nil && k.only(head) }
 
 // given is one file with evidence.
 type given struct {
@@ -206,7 +213,7 @@ func readKinds(ctx context.Context, from scan.Opener, f given, readers map[*evid
 		if err != nil {
 			return nil, fmt.Sprintf("not read: %s: %v", s.Name, plain(err))
 		}
-		kinds = kindsIn(head, len(head) < smallLog)
+		kinds = kindsIn(head, len(head) < smallLog, (*evidenceKind).begins)
 		if f.log {
 			kinds = slices.DeleteFunc(kinds, func(k *evidenceKind) bool { return k.besides })
 		} else if len(kinds) == 0 {
@@ -243,14 +250,19 @@ func headOf(from scan.Opener, s incident.Source, n int) ([]byte, error) {
 
 // headInto is headOf in a buffer that may be used again.
 func headInto(b *bytes.Buffer, from scan.Opener, s incident.Source, n int) ([]byte, error) {
+	if s.Bytes < smallLog {
+		n = smallLog
+	}
+	return startInto(b, from, s, n)
+}
+
+// startInto is the first n bytes of a file, whatever its size.
+func startInto(b *bytes.Buffer, from scan.Opener, s incident.Source, n int) ([]byte, error) {
 	f, err := from.Open(s.Path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if s.Bytes < smallLog {
-		n = smallLog
-	}
 	b.Reset()
 	b.Grow(int(min(int64(n), max(s.Bytes, 0))) + bytes.MinRead) // of a compressed file it is not enough, and grows
 	_, err = io.CopyN(b, f, int64(n))

@@ -58,12 +58,12 @@ func Look(ctx context.Context, from scan.Opener, s incident.Source) (what string
 		return "", false, fmt.Errorf("%s: %w", s.Name, plain(err))
 	}
 	first := head[:min(len(head), accounting.HeadLen)]
-	switch kinds := kindsIn(head, len(head) < smallLog); {
+	switch kinds := kindsIn(head, len(head) < smallLog, (*evidenceKind).begins); {
 	case aislog.Headed(first):
 		return "log of a storage daemon", true, nil
 	case s.Bytes <= maxRecords && accounting.Recognise(first) != accounting.None:
 		return "SLURM's records", true, nil
-	case len(kinds) > 0 && (!kinds[0].besides || kinds[0].only(head)):
+	case len(kinds) > 0 && (!kinds[0].besides || kinds[0].alike(head)):
 		return kinds[0].name, true, nil
 	}
 	sc, err := worker.NewScanner()

@@ -31,11 +31,12 @@ func separate(ctx context.Context, in *Input) error {
 	rooms := &sync.Pool{New: func() any { return new(bytes.Buffer) }}
 	g, looking := errgroup.WithContext(ctx)
 	g.SetLimit(in.workers())
+	few := smallTogether(in.Sources)
 	for i, s := range in.Sources {
 		g.Go(func() error {
 			room := rooms.Get().(*bytes.Buffer)
 			defer rooms.Put(room)
-			looks[i] = look(looking, in.Opener, s, room)
+			looks[i] = look(looking, in.Opener, s, room, few)
 			return looking.Err()
 		})
 	}
@@ -122,7 +123,7 @@ func separateHanded(ctx context.Context, in *Input) ([]*accounting.Book, error) 
 			rest = append(rest, s) // whoever reads it says what is wrong with it
 			continue
 		}
-		l := look(ctx, in.Opener, s, new(bytes.Buffer))
+		l := look(ctx, in.Opener, s, new(bytes.Buffer), true)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -170,9 +171,24 @@ type looked struct {
 	kinds []*evidenceKind  // evidenceToo, where all of the file was looked at
 }
 
-// look finds out what a file is, and reads it if it holds records of SLURM.
-func look(ctx context.Context, from scan.Opener, s incident.Source, room *bytes.Buffer) looked {
-	head, err := headInto(room, from, s, logHead)
+// smallTogether says that the small logs of a job are so few that all of each may be searched for what somebody pasted into it.
+func smallTogether(sources []incident.Source) bool {
+	all := int64(0)
+	for _, s := range sources {
+		if s.Bytes < smallLog {
+			all += s.Bytes
+		}
+	}
+	return all < smallLogs
+}
+
+// look finds out what a file is, and reads it if it holds records of SLURM. few says that small ones may be searched as a whole.
+func look(ctx context.Context, from scan.Opener, s incident.Source, room *bytes.Buffer, few bool) looked {
+	read := headInto
+	if !few {
+		read = startInto
+	}
+	head, err := read(room, from, s, logHead)
 	if err != nil {
 		return looked{} // whoever reads it as a log says why not
 	}
@@ -190,17 +206,21 @@ func look(ctx context.Context, from scan.Opener, s incident.Source, room *bytes.
 			return looked{kind: slurmRecords, book: book, err: plain(err)}
 		}
 	}
-	// A large log is asked for what it begins with only.
-	whole := s.Bytes < smallLog && len(head) < smallLog
-	switch kinds := kindsIn(head, whole); {
+	// A large log, and one of very many, is asked for what it begins with only.
+	whole := few && s.Bytes < smallLog && len(head) < smallLog
+	besides := (*evidenceKind).begins
+	if !whole {
+		besides = (*evidenceKind).alike // of a log with numbers in its lines they are no table
+	}
+	switch kinds := kindsIn(head, whole, besides); {
 	case len(kinds) == 0:
 		return looked{}
-	case kinds[0].only != nil && kinds[0].only(head) && !tells(ctx, s.Name, head):
+	case kinds[0].alike(head) && !tells(ctx, s.Name, head):
 		return looked{kind: evidence}
 	case kinds[0].besides && !whole:
-		return looked{} // a log with numbers in its lines
+		return looked{}
 	case kinds[0].alone && kinds[0].recognise(head), // not merely pasted into a log
-		whole && kinds[0].only != nil && !kinds[0].besides && kinds[0].only(head),
+		whole && !kinds[0].besides && kinds[0].alike(head),
 		whole && !kinds[0].besides && kinds[0].recognise(head) && mute(ctx, s.Name, head): // a name may hold a rank; its silence tells nothing
 		return looked{kind: evidence}
 	case whole:

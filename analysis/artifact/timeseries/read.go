@@ -44,16 +44,16 @@ type reader struct {
 }
 
 // Recognise says whether a file that begins so is a table over time, or holds rows of one.
-func Recognise(head []byte) bool { return len(begin(head).table().Series) > 0 }
+func Recognise(head []byte) bool { return len(begin(head, false).table().Series) > 0 }
 
 // Headed says that it is a table with headings, and not a log whose lines hold names and values.
 func Headed(head []byte) bool {
-	r := begin(head)
+	r := begin(head, true)
 	return r.paired == 0 && len(r.table().Series) > 0
 }
 
-// begin reads how a file begins.
-func begin(head []byte) *reader {
+// begin reads how a file begins, up to the first row of names and values if a table has headings.
+func begin(head []byte, headed bool) *reader {
 	if len(head) > HeadLen {
 		head = head[:HeadLen]
 		if i := strings.LastIndexByte(string(head), '\n'); i > 0 {
@@ -66,7 +66,7 @@ func begin(head []byte) *reader {
 	for n := int64(1); rest != "" && r.rows < 4*maxNames; n++ {
 		text, more, _ := strings.Cut(rest, "\n")
 		r.line(lines.Line{Place: lines.Place{Line: n}, Text: strings.TrimRight(text, "\r")})
-		if n > 40 && r.rows == 0 {
+		if n > 40 && r.rows == 0 || headed && r.paired > 0 {
 			break
 		}
 		rest = more
