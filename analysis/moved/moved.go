@@ -350,6 +350,25 @@ func (m *Quantity) name(left, all []*Track) bool {
 			return true
 		}
 	}
+	return m.parts(left, all)
+}
+
+// parts says that all that changed are parts of one member, such as links of one GPU, and that no other member has any. ok is false where they
+// need not be: two of two members.
+func (m *Quantity) parts(left, all []*Track) bool {
+	for n := len(left[0].Keys); n > 0; n-- {
+		by := func(t *Track) string {
+			out := t.Node
+			for _, k := range t.Keys[:n] {
+				out += "\x00" + k.Value
+			}
+			return out
+		}
+		if len(distinctOf(left, by)) == 1 && distinct(all, by) >= manyUnknown {
+			m.Member = words(left[0].Keys[:n], left[0].Node)
+			return m.Member != "" || len(m.Nodes) > 0
+		}
+	}
 	return false
 }
 

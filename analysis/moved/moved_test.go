@@ -34,6 +34,8 @@ func TestWhoseQuantityChanged(t *testing.T) {
 		{name: "a node of three", all: []*Track{of("power.limit", "n1", level, level), of("power.limit", "n2", level, low), of("power.limit", "n3", level, level)}, node: "n2", class: slow.Compute},
 		{name: "a GPU of a node", all: []*Track{of("pclk", "n1", level, level, gpu("0")), of("pclk", "n1", level, low, gpu("1")), of("pclk", "n1", level, level, gpu("2"))}, node: "n1", member: "gpu 1", class: slow.Compute},
 		{name: "all GPUs of a node", all: []*Track{of("pclk", "n1", level, low, gpu("0")), of("pclk", "n1", level, low, gpu("1")), of("pclk", "n2", level, level, gpu("0")), of("pclk", "n2", level, level, gpu("1")), of("pclk", "n3", level, level, gpu("0"))}, node: "n1", class: slow.Compute},
+		{name: "parts of a GPU", all: partsOf(func(n string, g, link int) bool { return n == "n1" && g == 2 && link > 1 }), node: "n1", member: "gpu 2", class: slow.Communication},
+		{name: "parts of two GPUs", all: partsOf(func(n string, g, link int) bool { return n == "n1" && g > 1 && link == 1 }), node: "n1", none: true},
 		{name: "everybody", all: []*Track{of("loader_wait", "n1", level, many), of("loader_wait", "n2", level, many)}, everyone: true, class: slow.Data},
 		{name: "one of two, of a known meaning", all: []*Track{of("si", "n1", zero, many), of("si", "n2", zero, zero)}, node: "n1", class: slow.Host},
 		{name: "one of two, of unknown meaning", all: []*Track{of("frobs", "n1", zero, many), of("frobs", "n2", zero, zero)}, none: true},
@@ -64,6 +66,22 @@ func TestWhoseQuantityChanged(t *testing.T) {
 			}
 		})
 	}
+}
+
+// partsOf are links of GPUs on two nodes, of which some have lost speed.
+func partsOf(lost func(node string, gpu, link int) bool) (out []*Track) {
+	for _, n := range []string{"n1", "n2"} {
+		for g := range 4 {
+			for link := range 4 {
+				is := []float64{25, 25, 25}
+				if lost(n, g, link) {
+					is = []float64{0, 0, 0}
+				}
+				out = append(out, of("link", n, []float64{25, 25, 25}, is, timeseries.Key{Name: "gpu", Value: string(rune('0' + g))}, timeseries.Key{Name: "link", Value: string(rune('0' + link))}))
+			}
+		}
+	}
+	return out
 }
 
 func TestACounterThatGrowsOnOnePort(t *testing.T) {

@@ -247,7 +247,7 @@ func headed(cells []string) bool {
 	return true
 }
 
-var heads = pattern.New(`^[%A-Za-z_][\w%()/.+\[\] -]{0,63}$`)
+var heads = pattern.New(`^[#%A-Za-z_][\w%()/.+\[\] -]{0,63}$`)
 
 // rowOf says that cells may be a row of so many columns; the second line of headings, which states units, is none.
 func rowOf(cells []string, n int) bool {
