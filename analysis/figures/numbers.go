@@ -35,6 +35,9 @@ var rates = []rate{
 	{"tokens/s", pattern.New(`(?i)(?:\btps|tokens?[ _/]?(?:per|/)[ _]?sec(?:ond)?(?:[ _/]?(?:per|/)[ _]?(?:gpu|device))?|tokens?/s(?:/(?:gpu|device))?|tok/s(?:/(?:gpu|device))?|tgs)['"]?(?: ?\([^)]{1,24}\))?['"]?\s*[:=]\s*'?` + figure)},
 	{"tokens/s", pattern.New(`(?i)` + figure + ` ?(?:tok(?:en)?s?/s(?:ec)?|tokens? per second)\b`)},
 	{"TFLOP/s per GPU", pattern.New(`(?i)(?:throughput per GPU|tflops?(?:/s)?(?:/(?:gpu|device))?|model_tflops)['"]?(?: ?\([^)]{1,24}\))?\s*[:=]\s*'?` + figure)},
+	{"TFLOP/s per GPU", pattern.New(`(?i)` + figure + ` ?tflops?(?:/s)?(?:/(?:gpu|device))?\b`)},
+	{"TFLOP/s per GPU", pattern.New(`(?i)\btflops?(?:/s)?(?:/(?:gpu|device))? +` + figure)},
+	{"tokens/s", pattern.New(`(?i)(?:\btps|tok(?:en)?s?/s(?:ec)?(?:/(?:gpu|device))?|tokens_per_sec(?:ond)?) +` + figure)},
 	{"% MFU", pattern.New(`(?i)\bmfu['"]?(?: ?\([^)]{1,12}\))?\s*[:= ]\s*'?` + figure + ` ?%`)},
 	{"samples/s", pattern.New(`(?i)(?:samples?(?:_per_|PerSec|/s(?:ec)?|[ _]per[ _]sec(?:ond)?)\w*)['"]?\s*[:=]\s*'?` + figure)},
 	{"samples/s", pattern.New(`(?i)` + figure + ` ?(?:samples?|images?|img|imgs|seqs?)/s(?:ec)?\b`)},
@@ -58,13 +61,19 @@ func Memory(lines []Text) (r []Reading, unit string) {
 	return first(amounts, lines)
 }
 
-func first(ways []rate, lines []Text) ([]Reading, string) {
+// first are the readings of the first way in which lines print what varies, as what is measured does; a number that stands next to a word by
+// chance may be a constant.
+func first(ways []rate, lines []Text) (r []Reading, unit string) {
 	for i := range ways {
-		if r := readings(ways[i].pattern, lines); len(r) > 0 {
-			return r, ways[i].unit
+		x := readings(ways[i].pattern, lines)
+		if len(x) > 0 && measured(x) {
+			return x, ways[i].unit
+		}
+		if len(r) == 0 {
+			r, unit = x, ways[i].unit
 		}
 	}
-	return nil, ""
+	return r, unit
 }
 
 // readings are what lines print in one way.
