@@ -315,6 +315,9 @@ func opinion(ctx context.Context, in Input, obs *worker.Observations, handed res
 	if err := in.nearer(ctx, facts, files); err != nil {
 		return nil, err
 	}
+	if err := in.onset(ctx, facts, files); err != nil {
+		return nil, err
+	}
 	if err := compared(ctx, in, facts, files); err != nil {
 		return nil, err
 	}

@@ -132,11 +132,9 @@ func compared(ctx context.Context, in Input, facts *resolve.Facts, files verify.
 		return err
 	}
 	facts.Preceding = &resolve.Preceding{Facts: in.preceding.Facts, Was: was, Is: is}
-	if _, slower := facts.Falloff(); slower {
-		files := slices.Concat(in.Sources, in.Evidence)
-		slices.SortFunc(files, func(a, b incident.Source) int { return strings.Compare(a.Name, b.Name) })
-		facts.Preceding.Otherwise = otherwise(openings(ctx, &in, files, firstSteps(facts)), openings(ctx, &in, in.earlierLogs, firstSteps(in.preceding.Facts)))
-	}
+	all := slices.Concat(in.Sources, in.Evidence)
+	slices.SortFunc(all, func(a, b incident.Source) int { return strings.Compare(a.Name, b.Name) })
+	facts.Preceding.Otherwise = otherwise(openings(ctx, &in, all, firstSteps(facts)), openings(ctx, &in, in.earlierLogs, firstSteps(in.preceding.Facts)))
 	return nil
 }
 

@@ -12,7 +12,8 @@ import (
 	"faultline/pattern"
 )
 
-// What two runs print before their first step tells what was set otherwise. Numbers are masked: they are times, ids and addresses.
+// What two runs print before their first step tells what was set otherwise. Numbers are masked: most are times, ids and addresses. Those of a line
+// that each run prints once are settings, where they are written as settings are.
 
 const (
 	prologue    = 48 << 10 // of a file that is compared
@@ -24,6 +25,7 @@ const (
 // opening is one line before the first step of a run.
 type opening struct {
 	masked, text string
+	warns        bool // it says that it is a warning
 	at           worker.At
 	file         string
 }
@@ -50,7 +52,7 @@ func openings(ctx context.Context, in *Input, sources []incident.Source, first m
 			text := strings.TrimSpace(string(l))
 			if len(text) >= 8 && len(text) < 512 {
 				at := worker.At{Pos: worker.Pos{File: s.Name, Line: n, Off: off, Len: len(bytes.TrimRight(l, "\r"))}}
-				out = append(out, opening{masks.ReplaceAllString(text, "#"), text, at, s.Name})
+				out = append(out, opening{masks.ReplaceAllString(text, "#"), text, warning.MatchString(text), at, s.Name})
 			}
 			off += int64(len(l)) + 1
 		}
@@ -58,45 +60,89 @@ func openings(ctx context.Context, in *Input, sources []incident.Source, first m
 	return out
 }
 
-// otherwise pairs lines of this run that the earlier one has not with lines of that one that say the same otherwise.
-func otherwise(is, was []opening) (out []resolve.Otherwise) {
-	have := func(list []opening) map[string]bool {
-		m := map[string]bool{}
-		for i := range list {
-			m[list[i].masked] = true
-		}
-		return m
+// warning is the level of a line as loggers write it.
+var warning = pattern.New(`\bWARN(?:ING)?\b`)
+
+// paired are the lines that two runs print before their first step, by their text without numbers.
+type paired struct {
+	is, was []opening
+	files   map[string][]string // of this run that hold such a line
+	before  map[string][]int    // lines of the earlier run
+	here    map[string]int
+	out     []resolve.Otherwise
+}
+
+// otherwise pairs lines of this run with lines of the earlier one that say the same otherwise. A warning that only this run prints needs none.
+func otherwise(is, was []opening) []resolve.Otherwise {
+	p := paired{is: is, was: was, files: map[string][]string{}, before: map[string][]int{}, here: map[string]int{}}
+	for i := range was {
+		p.before[was[i].masked] = append(p.before[was[i].masked], i)
 	}
-	before := have(was)
-	files := map[string][]string{}
 	for i := range is {
-		if l := &is[i]; !slices.Contains(files[l.masked], l.file) {
-			files[l.masked] = append(files[l.masked], l.file)
+		l := &is[i]
+		p.here[l.masked]++
+		if !slices.Contains(p.files[l.masked], l.file) {
+			p.files[l.masked] = append(p.files[l.masked], l.file)
 		}
 	}
 	told := map[string]bool{}
 	for i := range is {
 		a := &is[i]
-		if before[a.masked] || told[a.masked] {
-			continue
-		}
-		best, most := -1, leastAlike
-		for k := range was {
-			if b := &was[k]; !slices.Contains(files[b.masked], a.file) {
-				if x := alike(a.masked, b.masked); x > most {
-					best, most = k, x
-				}
-			}
-		}
-		if best < 0 {
+		if told[a.masked] || len(p.out) == maxOdd {
 			continue
 		}
 		told[a.masked] = true
-		if out = append(out, resolve.Otherwise{Is: a.text, Was: was[best].text, IsAt: a.at, WasAt: was[best].at, Files: files[a.masked]}); len(out) == maxOdd {
-			break
+		if list := p.before[a.masked]; len(list) > 0 {
+			if b := &was[list[0]]; len(list) == 1 && p.here[a.masked] == 1 && set(a.text) != set(b.text) {
+				p.add(a, b, true)
+			}
+			continue
+		}
+		if b := p.like(a); b != nil {
+			p.add(a, b, false)
+		} else if a.warns {
+			p.out = append(p.out, resolve.Otherwise{Is: a.text, IsAt: a.at, Files: p.files[a.masked]})
 		}
 	}
-	return out
+	return p.out
+}
+
+func (p *paired) add(a, b *opening, numbers bool) {
+	p.out = append(p.out, resolve.Otherwise{Is: a.text, Was: b.text, IsAt: a.at, WasAt: b.at, Files: p.files[a.masked], Numbers: numbers})
+}
+
+// like is the line of the earlier run that says most nearly the same; nil where none does.
+func (p *paired) like(a *opening) *opening {
+	best, most := -1, leastAlike
+	for k := range p.was {
+		if b := &p.was[k]; !slices.Contains(p.files[b.masked], a.file) {
+			if x := alike(a.masked, b.masked); x > most {
+				best, most = k, x
+			}
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	return &p.was[best]
+}
+
+var (
+	// settings are numbers as people set them: behind an equals sign, or whole and in front of a word. Times, sizes and durations are measured.
+	settings = pattern.New(`([A-Za-z_][\w.-]*)=(-?\d[\d.]*(?:[eE][-+]?\d+)?)\b|[\s(](\d{1,6})\)? ([a-z][a-z_-]{3,})`)
+	clocks   = pattern.New(`\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d(?:[.,]\d+)?`)
+	measures = pattern.New(`(?i)(?:^|_)(?:pid|port|seed|id|uid|time|date|elapsed|took|secs?|seconds?|minutes?|bytes|free|used|jobid|version)(?:_|s?$)`)
+)
+
+// set are the settings of a line with their names.
+func set(text string) string {
+	var out []string
+	for _, m := range settings.FindAllStringSubmatch(clocks.ReplaceAllString(text, ""), -1) {
+		if name := m[1] + m[4]; !measures.MatchString(name) {
+			out = append(out, name+"="+m[2]+m[3])
+		}
+	}
+	return strings.Join(out, " ")
 }
 
 // alike is the share of words that two lines have in common, in their order from the front and from the end.

@@ -37,9 +37,9 @@ func (f *Facts) Blocked() (b Blocked, ok bool) {
 	for _, c := range f.Courses {
 		told := files[c.File]
 		if told == nil {
-			continue
+			told = &savesTold{}
 		}
-		for _, list := range [][]blocking{f.timedSaves(c, told), pausedSaves(c, told)} {
+		for _, list := range [][]blocking{f.timedSaves(c, told), f.countedSaves(c), pausedSaves(c, told)} {
 			if b, ok = changed(list); ok {
 				return b, true
 			}
@@ -97,6 +97,30 @@ func (f *Facts) timedSaves(c *Course, told *savesTold) (out []blocking) {
 			at.Pos = r.Times[0].Place
 		}
 		out = append(out, blocking{r.Times[0].Max, at, &c.Points[next]})
+	}
+	return out
+}
+
+// countedSaves are numbers of the log's own rows that say how long a save took, in whatever words.
+func (f *Facts) countedSaves(c *Course) (out []blocking) {
+	for i := range f.Handed.Series {
+		x := &f.Handed.Series[i]
+		if x.File != c.File {
+			continue
+		}
+		for _, s := range x.Table.Series {
+			if class, _ := slow.Measure(s.What); class != slow.Save || !slow.Timed(s.What) || len(out) > 0 {
+				continue
+			}
+			next := 0
+			for k := range s.Points {
+				p := &s.Points[k]
+				for next < len(c.Points)-1 && c.Points[next].At.Off < p.Offset {
+					next++
+				}
+				out = append(out, blocking{p.Value, worker.At{Pos: worker.Pos{File: x.File, Line: p.Line, Off: p.Offset, Len: p.Len}}, &c.Points[next]})
+			}
+		}
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"faultline/analysis/worker"
+	"faultline/pattern"
 )
 
 // Bubble is how much of a step the stages of a pipeline idle, by the sizes that the job prints.
@@ -27,6 +28,40 @@ func (f *Facts) Bubble() (b Bubble) {
 	}
 	b = Bubble{Stages: j.PP, Micro: global / (micro * j.DP), At: at}
 	if b.Micro > 0 {
+		b.Share = float64(b.Stages-1) / float64(b.Micro+b.Stages-1)
+	}
+	return b
+}
+
+// Bubbles are those of this run and of the earlier one: by their arguments, else by what either says of its pipeline before the first step.
+func (f *Facts) Bubbles() (is, was Bubble) {
+	if is, was = f.Bubble(), f.Preceding.Bubble(); is.Share > 0 && was.Share > 0 {
+		return is, was
+	}
+	for i := range f.Preceding.Otherwise {
+		o := &f.Preceding.Otherwise[i]
+		if is, was = bubbleIn(o.Is, o.IsAt), bubbleIn(o.Was, o.WasAt); is.Share > 0 && was.Share > 0 {
+			return is, was
+		}
+	}
+	return Bubble{}, Bubble{}
+}
+
+var (
+	micros = pattern.New(`(?i)(\d+) (?:micro-?batch|chunk)es\b|\b(?:num_?)?micro_?batches[ =:(]+(\d+)`)
+	stages = pattern.New(`(?i)(\d+) (?:pipeline )?stages\b|\b(?:num_?|pipeline_?)?stages[ =:(]+(\d+)`)
+)
+
+// bubbleIn is that of a line that states both sizes.
+func bubbleIn(text string, at worker.At) Bubble {
+	m, p := micros.FindStringSubmatch(text), stages.FindStringSubmatch(text)
+	if m == nil || p == nil {
+		return Bubble{}
+	}
+	b := Bubble{At: at}
+	b.Micro, _ = strconv.Atoi(m[1] + m[2])
+	b.Stages, _ = strconv.Atoi(p[1] + p[2])
+	if b.Micro > 0 && b.Stages > 1 {
 		b.Share = float64(b.Stages-1) / float64(b.Micro+b.Stages-1)
 	}
 	return b

@@ -75,6 +75,7 @@ type Facts struct {
 	Mismatches []worker.Mismatch
 	Barriers   []worker.Barrier
 	Progress   []ProgressPoint
+	Onset      *Onset         // what the log says around a slowdown; nil where there is none
 	Snapshots  []SnapshotFile // what tools print of machines, where a job is slow
 	Courses    []*Course      // the training steps, writer by writer
 	Saves      []worker.Checkpoint

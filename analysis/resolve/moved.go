@@ -14,11 +14,13 @@ import (
 // Moved compares the tables over time on both sides of a slowdown. compared is how many quantities have values on both.
 func (f *Facts) Moved(d *Slowdown) (out []moved.Quantity, compared int) {
 	var all []*moved.Track
-	for i := range f.Handed.Series {
-		x := &f.Handed.Series[i]
+	for _, file := range f.tables() {
+		x := &file
 		node := f.tableNode(x)
 		for _, s := range x.Table.Series {
-			all = append(all, f.track(x, s, node, d))
+			if t := f.track(x, s, node, d); x.File != d.Course.File || !set(t) {
+				all = append(all, t)
+			}
 		}
 	}
 	if hosts := rankHosts(all); len(hosts) > 0 {

@@ -25,6 +25,8 @@ type Otherwise struct {
 	Is, Was     string
 	IsAt, WasAt worker.At
 	Files       []string // of this run that hold it
+	// Numbers: the two lines differ in numbers alone. Without Was, only this run prints it.
+	Numbers bool
 }
 
 // OnlyNode is the node that alone prints it, where other nodes print as much; "" where that is not so.

@@ -46,6 +46,15 @@ func Work(name string) bool {
 	return slices.ContainsFunc(parts, has) && !slices.Contains(parts, "sec") && !slices.Contains(parts, "s") && !slices.Contains(parts, "per")
 }
 
+// Timed says that a quantity is a time in seconds, by its name.
+func Timed(name string) bool {
+	parts := wordsOf(name)
+	last := parts[max(0, len(parts)-1):]
+	return slices.ContainsFunc(last, func(w string) bool {
+		return slices.Contains([]string{"s", "sec", "secs", "seconds", "time", "duration"}, w)
+	})
+}
+
 // capital begins a word within a name: PortXmitWait.
 var capital = pattern.New(`([a-z])([A-Z])`)
 

@@ -148,7 +148,7 @@ func regressionFellOff(sc *Scene) *Proposal {
 		return nil // tests say where
 	}
 	p.Explains = nil
-	is, was := f.Bubble(), f.Preceding.Bubble()
+	is, was := f.Bubbles()
 	if is.Share > 0 && was.Share > 0 && is.Share > was.Share {
 		p.Summary = fmt.Sprintf("the pipeline idles for %.0f%% of a step instead of %.0f%% (%d micro-batches on %d stages, before %d on %d): %s",
 			100*is.Share, 100*was.Share, is.Micro, is.Stages, was.Micro, was.Stages, p.Summary)
@@ -169,23 +169,45 @@ func (p *Proposal) otherwise(f *resolve.Facts) {
 	list := f.Preceding.Otherwise
 	for i := range list {
 		o := &list[i]
-		p.For = append(p.For, finding("before its first step this run printed something else than the earlier one", QuoteAt(o.IsAt, nil), QuoteAt(o.WasAt, nil)))
+		p.For = append(p.For, otherwiseFinding(o))
 		if i == 0 {
-			is, was := unlike(o.Is, o.Was)
-			p.Summary += fmt.Sprintf("; at its start it printed `%s` where the earlier run printed `%s`", is, was)
+			p.Summary += "; " + printed(o)
 			p.Moot = append(p.Moot, allAdvice(knowledge.ThroughputRegression)...)
 			p.Now = append(p.Now, knowledge.Advice{Text: "Undo what was set otherwise, or rule it out: the lines that differ are quoted in the report."})
 		}
 	}
 }
 
-// unlike cuts from two lines what they have in common in front, but for numbers; one word of it stays.
-func unlike(is, was string) (string, string) {
+// printed says what a run printed at its start, and the earlier one did not.
+func printed(o *resolve.Otherwise) string {
+	is, was := unlike(o)
+	if o.Was == "" {
+		return fmt.Sprintf("at its start it printed `%s`, and the earlier run did not", is)
+	}
+	return fmt.Sprintf("at its start it printed `%s` where the earlier run printed `%s`", is, was)
+}
+
+func otherwiseFinding(o *resolve.Otherwise) incident.Finding {
+	if o.Was == "" {
+		return finding("before its first step this run warned of something, and the earlier one did not", QuoteAt(o.IsAt, nil))
+	}
+	return finding("before its first step this run printed something else than the earlier one", QuoteAt(o.IsAt, nil), QuoteAt(o.WasAt, nil))
+}
+
+// unlike cuts from two lines what they have in common in front, numbers apart unless they differ in nothing else; one word of it stays.
+func unlike(o *resolve.Otherwise) (is, was string) {
 	const most = 80
-	x, y := strings.Fields(is), strings.Fields(was)
+	x, y := strings.Fields(o.Is), strings.Fields(o.Was)
+	same := func(a, b string) bool { return masked(a) == masked(b) }
+	if o.Numbers {
+		same = func(a, b string) bool { return a == b || strings.Count(a, ":") > 1 || strings.Count(a, "-") > 1 } // and clocks
+	}
 	n := 0
-	for n < min(len(x), len(y)) && masked(x[n]) == masked(y[n]) {
+	for n < min(len(x), len(y)) && same(x[n], y[n]) {
 		n++
+	}
+	if len(y) == 0 {
+		n = len(x) - len(strings.Fields(afterLevel(o.Is))) + 1
 	}
 	cut := func(words []string) string {
 		s := []rune(strings.Join(words[max(0, min(n, len(words))-1):], " "))
@@ -195,6 +217,14 @@ func unlike(is, was string) (string, string) {
 		return strings.ReplaceAll(string(s), "`", "'")
 	}
 	return cut(x), cut(y)
+}
+
+// afterLevel is a line from its level on.
+func afterLevel(text string) string {
+	if i := strings.Index(text, "WARN"); i >= 0 {
+		return text[i:]
+	}
+	return text
 }
 
 // masked is a word without its numbers.
@@ -216,10 +246,10 @@ func nodeFellOff(sc *Scene) *Proposal {
 	}
 	o := &f.Preceding.Otherwise[0]
 	node := f.OnlyNode(o)
-	if node == "" {
+	if node == "" || o.Was == "" {
 		return nil
 	}
-	is, was := unlike(o.Is, o.Was)
+	is, was := unlike(o)
 	p.Nodes, p.Scope, p.Machine = []string{node}, "node", true
 	p.Summary = fmt.Sprintf("%s alone printed `%s` at its start, and `%s` in the earlier run: %s", node, is, was, p.Summary)
 	p.For = append(p.For, finding("what it printed in both runs", QuoteAt(o.IsAt, nil), QuoteAt(o.WasAt, nil)))

@@ -25,7 +25,7 @@ func performance() []Mechanism {
 		{Slug: knowledge.SlowHost, Class: Degraded, Propose: first(slowHost, movedTo(knowledge.SlowHost)), Needs: []incident.Need{needNeighbours}},
 		{Slug: knowledge.SlowCheckpoint, Class: Degraded, Propose: slowCheckpoint, Needs: []incident.Need{needStore}},
 		{Slug: knowledge.ThroughputRegression, Class: Degraded, Propose: first(movedTo(knowledge.ThroughputRegression), regression, regressionFellOff, episodic(knowledge.ThroughputRegression, false)), Explains: ended, Needs: []incident.Need{needClocks, needPerRank, needNeighbours}},
-		{Slug: knowledge.LossPlateau, Class: Degraded, Propose: first(spentRate, plateau), Explains: ended, Needs: []incident.Need{needSchedule}},
+		{Slug: knowledge.LossPlateau, Class: Degraded, Propose: first(spentRate, diverged, plateau), Explains: ended, Needs: []incident.Need{needSchedule}},
 	}
 }
 
@@ -67,7 +67,13 @@ func regression(s *Scene) *Proposal {
 	case d.phases:
 		p.Why += "; the timed phases don't explain it"
 	}
-	d.changed(f, p)
+	if text, at := d.announced(f); text != "" {
+		p.Summary += "; " + text
+		p.Moot = append(p.Moot, knowledge.FindOnset().Text)
+		p.Now = append(p.Now, knowledge.Advice{Text: fmt.Sprintf("Read %s:%d and what follows: decide whether what it says was meant to make steps longer.", at.File, at.Line)})
+	} else {
+		d.changed(f, p)
+	}
 	if !d.phases || !d.Across {
 		p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.SlowRank), Why: "one slow GPU slows every rank in a synchronous job; no line gives per-rank times"}}
 	}

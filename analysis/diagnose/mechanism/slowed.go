@@ -103,6 +103,7 @@ func (s *slowing) since(f *resolve.Facts, p *Proposal) {
 	case len(evaluations) > 0:
 		met("an evaluation ran between the last normal step and the first slow one", evaluations[0].At)
 	}
+	s.told(f, p, met)
 	onset := s.Began()
 	list := f.Neighbours(onset)
 	if len(list) == 0 || !onset.Valid && len(list) > 1 {
@@ -120,6 +121,41 @@ func (s *slowing) since(f *resolve.Facts, p *Proposal) {
 	}
 	p.Now = append(p.Now, knowledge.Advice{Text: fmt.Sprintf("Check what job %s is doing on %s: it started there at %s.", n.Job, few(n.Shared, 3), when),
 		Command: "scontrol show job " + n.Job})
+}
+
+// told adds what the job's own log says of that moment: what it set otherwise, what it announced, what it writes more often since.
+func (s *slowing) told(f *resolve.Facts, p *Proposal, met func(string, worker.At)) {
+	for _, x := range f.Settings(&s.Slowdown) {
+		text := fmt.Sprintf("the job's own %s went from %s to %s just then", x.What, x.Was.Text, x.Is.Text)
+		p.Why += "; " + text
+		p.Past = append(p.Past, finding(text, QuotePlace(x.Was.File, x.Was.Place, nil), QuotePlace(x.Is.File, x.Is.Place, nil)))
+	}
+	if f.Onset == nil {
+		return
+	}
+	for i := range f.Onset.News {
+		n := &f.Onset.News[i]
+		met("just then the log says `"+n.Told()+"`", n.At)
+	}
+	if o := f.Onset.Oftener; o != nil {
+		met(fmt.Sprintf("the log has %s like `%s` since then, and %d before", plural(o.Since, "line", "lines"), o.Told(), o.Before), o.At)
+	}
+}
+
+// announced is what the job's own log says just then, for a summary; "" where it says nothing new.
+func (s *slowing) announced(f *resolve.Facts) (text string, at worker.At) {
+	o := f.Onset
+	switch list := f.Settings(&s.Slowdown); {
+	case o != nil && len(o.News) > 0:
+		return "just then the log says `" + o.News[0].Told() + "`", o.News[0].At
+	case len(list) > 0:
+		x := &list[0]
+		at.File, at.Line = x.Is.File, x.Is.Line
+		return fmt.Sprintf("just then the job's own %s went from %s to %s", x.What, x.Was.Text, x.Is.Text), at
+	case o != nil && o.Oftener != nil:
+		return fmt.Sprintf("since then lines like `%s` come far more often (%d, before %d)", o.Oftener.Told(), o.Oftener.Since, o.Oftener.Before), o.Oftener.At
+	}
+	return "", at
 }
 
 // costs says what the slowdown costs.

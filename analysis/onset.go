@@ -1,0 +1,150 @@
+package analysis
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"faultline/analysis/artifact/lines"
+	"faultline/analysis/artifact/timeseries"
+	"faultline/analysis/diagnose/mechanism"
+	"faultline/analysis/resolve"
+	"faultline/analysis/verify"
+	"faultline/analysis/worker"
+)
+
+// What a job itself writes around the moment at which its steps slowed down tells since what: the numbers of its lines are a table over time, a
+// line unlike all before it is an announcement, and lines that come far more often since are a sign.
+
+const (
+	onsetBytes = 8 << 20 // on either side
+	maxKinds   = 4 << 10 // of lines
+	newsLines  = 40      // between the last normal step and the first slow one: more is a story of its own
+	maxNews    = 2
+	moreOften  = 5 // times as often, and so often at least
+)
+
+// saying is one kind of line around the onset: its text without numbers.
+type saying struct {
+	before, since int
+	text          string
+	at            worker.At // the first since
+}
+
+// onsetLook collects what lines say on both sides of a slowdown.
+type onsetLook struct {
+	d       *resolve.Slowdown
+	table   *timeseries.Log
+	kinds   map[string]*saying
+	order   []string
+	between []string // kinds of the lines between the last normal step and the first slow one
+}
+
+// onset reads the log of the slowdown again around the moment at which it began.
+func (in *Input) onset(ctx context.Context, facts *resolve.Facts, files verify.Files) error {
+	d, ok := mechanism.SlowedAt(facts)
+	if !ok || in.Skim > 0 {
+		return nil
+	}
+	ps := d.Course.Points
+	from := ps[slices.IndexFunc(ps, func(p resolve.Point) bool { return p.At.Off >= d.Onset.At.Off-onsetBytes })].At.Pos
+	f, err := in.Opener.Open(files[d.Course.File])
+	if err != nil {
+		return fmt.Errorf("%s: %w", d.Course.File, plain(err))
+	}
+	defer f.Close()
+	if _, err := io.CopyN(io.Discard, f, from.Off); err != nil {
+		return fmt.Errorf("reading %s: %w", d.Course.File, err)
+	}
+	look := onsetLook{d: &d, table: timeseries.NewLog(), kinds: map[string]*saying{}}
+	err = lines.Each(ctx, io.LimitReader(f, d.Onset.At.Off+onsetBytes-from.Off), func(l lines.Line) error {
+		l.Line, l.Offset = l.Line+from.Line-1, l.Offset+from.Off
+		look.line(l)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", d.Course.File, err)
+	}
+	facts.Onset = look.sum()
+	if !slices.ContainsFunc(facts.Handed.Series, func(x resolve.SeriesFile) bool { return x.File == d.Course.File }) {
+		facts.Onset.Table = look.table.Table()
+	}
+	return nil
+}
+
+func (o *onsetLook) line(l lines.Line) {
+	o.table.Line(l)
+	text := strings.TrimSpace(l.Text)
+	if text == "" || !l.Quotable() {
+		return
+	}
+	masked := masks.ReplaceAllString(text, "#")
+	k := o.kinds[masked]
+	if k == nil {
+		if len(o.kinds) == maxKinds {
+			return
+		}
+		k = &saying{}
+		o.kinds[masked] = k
+		o.order = append(o.order, masked)
+	}
+	if l.Offset <= o.d.Last.At.Off {
+		k.before++
+		return
+	}
+	if k.since++; k.since == 1 {
+		k.text, k.at = text, worker.At{Pos: worker.Pos{File: o.d.Course.File, Line: l.Line, Off: l.Offset, Len: l.Len}}
+		if l.Offset < o.d.Onset.At.Off && k.before == 0 {
+			o.between = append(o.between, masked)
+		}
+	}
+}
+
+// sum is what stands out of it.
+func (o *onsetLook) sum() *resolve.Onset {
+	out := &resolve.Onset{File: o.d.Course.File}
+	if len(o.between) <= newsLines && !o.d.Gradual {
+		for _, masked := range o.between {
+			if k := o.kinds[masked]; !o.known(masked) && len(out.News) < maxNews {
+				out.News = append(out.News, resolve.News{Text: k.text, At: k.at})
+			}
+		}
+	}
+	steps := [2]float64{}
+	for i := range o.d.Course.Points {
+		p := &o.d.Course.Points[i]
+		switch off := p.At.Off - o.d.Onset.At.Off; {
+		case off >= 0 && off <= onsetBytes:
+			steps[1] += float64(max(p.Lines, 1))
+		case off < 0 && off >= -onsetBytes:
+			steps[0] += float64(max(p.Lines, 1))
+		}
+	}
+	share := steps[1] / math.Max(steps[0], 1)
+	for _, masked := range o.order {
+		k := o.kinds[masked]
+		if k.since < moreOften || float64(k.since) < moreOften*float64(k.before+1)*math.Max(share, 1) {
+			continue
+		}
+		if b := out.Oftener; b == nil || k.since > b.Since {
+			out.Oftener = &resolve.Oftener{News: resolve.News{Text: k.text, At: k.at}, Before: k.before, Since: k.since}
+		}
+	}
+	return out
+}
+
+// known says that a line like it was there before, but for single words.
+func (o *onsetLook) known(masked string) bool {
+	for _, other := range o.order {
+		if other == masked {
+			return false // what comes later was not there before
+		}
+		if alike(masked, other) > leastAlike {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,113 @@
+package resolve
+
+import (
+	"math"
+
+	"faultline/analysis/robust"
+)
+
+// Divergence is a loss that fell, and rises since.
+type Divergence struct {
+	Course         *Course
+	Start, Low, Is float64 // medians at the start and at the end, and the lowest between
+	LowAt, Last    *Point
+	// Onset is the first line since which the loss stays above its lowest.
+	Onset *Point
+	N     int // lines since
+}
+
+// Limits of a divergence. What fell little, or rises within its noise, is a plateau; what comes back is a spike.
+const (
+	divergeLeast  = 60   // losses
+	divergeSigmas = 8.0  // beyond the noise between one line and the next
+	divergeRise   = 0.10 // of the lowest, and of what it had fallen by
+	divergeFell   = 0.05 // of the start
+	divergeStays  = 0.85 // of the rise to the highest is left at the end
+	divergeSince  = 10   // one of so many losses, at least, is since the lowest
+	divergeEnds   = 20   // one of so many losses is the start, and the end
+)
+
+// Divergence finds it in the last stretch of like steps. A loss that jumped and falls again is none: new data do that.
+func (c *Course) Divergence() (d Divergence, ok bool) {
+	var ps []*Point
+	var x []float64
+	for _, p := range c.Losses() {
+		if len(ps) > 0 && p.Stretch != ps[len(ps)-1].Stretch {
+			ps, x = ps[:0], x[:0]
+		}
+		if !p.Loss.Finite || p.Loss.Value <= 0 {
+			return d, false
+		}
+		ps, x = append(ps, p), append(x, p.Loss.Value)
+	}
+	n := len(ps)
+	if n < divergeLeast {
+		return d, false
+	}
+	y := smooth(x)
+	low := 0
+	for i := range y {
+		if y[i] < y[low] {
+			low = i
+		}
+	}
+	end := max(5, n/divergeEnds)
+	if low < end || n-low < max(fewPoints, n/divergeSince) {
+		return d, false
+	}
+	d = Divergence{Course: c, Start: robust.Median(y[:end]), Low: y[low], Is: robust.Median(y[n-end:]), LowAt: ps[low], Last: ps[n-1]}
+	noise := jitter(x)
+	rise, fell := d.Is-d.Low, d.Start-d.Low
+	top := d.Low
+	for _, v := range y[low:] {
+		top = max(top, v)
+	}
+	switch {
+	case fell < max(divergeSigmas*noise, divergeFell*d.Start), rise < max(divergeSigmas*noise, divergeRise*d.Low, divergeRise*fell):
+		return d, false
+	case rise < divergeStays*(top-d.Low), d.Is < d.Start && !rises(y[low:], noise):
+		return d, false
+	}
+	at := low
+	for i := low; i < n; i++ {
+		if y[i] <= d.Low+slowSigmas*noise {
+			at = i
+		}
+	}
+	d.Onset, d.N = ps[min(at+1, n-1)], n-1-at
+	return d, true
+}
+
+// rises says that a loss goes up from one quarter to the next.
+func rises(y []float64, noise float64) bool {
+	w := len(y) / 4
+	a, b, c, d := robust.Median(y[:w]), robust.Median(y[w:2*w]), robust.Median(y[2*w:3*w]), robust.Median(y[3*w:])
+	return b > a+noise && c > b+noise/2 && d > c-noise
+}
+
+// jitter is how much one loss differs from the one before, as a standard deviation of one.
+func jitter(x []float64) float64 {
+	d := make([]float64, len(x)-1)
+	for i := range d {
+		d[i] = x[i+1] - x[i]
+	}
+	return robust.Spread(d, robust.Median(d)) / math.Sqrt2
+}
+
+// LossAt is the loss that a run printed at a step, or at the last one before that it has; nil where it has none near.
+func (f *Facts) LossAt(step int64) *Point {
+	c := f.Longest(func(p *Point) bool { return p.Loss.Known })
+	if c == nil {
+		return nil
+	}
+	var best *Point
+	for _, p := range c.Losses() {
+		if p.Step <= step && p.Loss.Finite && (best == nil || p.Step > best.Step) {
+			best = p
+		}
+	}
+	if best == nil || float64(step-best.Step) > float64(step)/divergeSince {
+		return nil
+	}
+	return best
+}
