@@ -81,7 +81,7 @@ func (o *onsetLook) line(l lines.Line) {
 	if text == "" || !l.Quotable() {
 		return
 	}
-	masked := masks.ReplaceAllString(text, "#")
+	masked := strings.Join(strings.Fields(masks.ReplaceAllString(text, "#")), " ")
 	k := o.kinds[masked]
 	if k == nil {
 		if len(o.kinds) == maxKinds {

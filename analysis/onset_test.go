@@ -65,6 +65,17 @@ func TestWhatALogSaysWhenItsStepsSlowDown(t *testing.T) {
 			}
 			return text
 		}), "ep_rank 2 has more to do: tokens rose from", "throughput-regression"},
+		{"one of a list", loop(80, "", func(i int, slow bool) string {
+			text := fmt.Sprintf("step %3d loss %.3f dt %.2fs compute[s]", i, 3-0.001*float64(i), took(i, slow))
+			for r := range 16 {
+				x := 0.7 + 0.01*float64((i+r)%4)
+				if slow && r == 13 {
+					x += 0.6
+				}
+				text += fmt.Sprintf(" %.2f", x)
+			}
+			return text
+		}), "compute rose from 0.71 to 1.31 on index 13", "slow-rank"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": c.log}, "")})
@@ -123,6 +134,22 @@ func TestALossThatRisesAfterAChangeOfScale(t *testing.T) {
 	for _, want := range []string{"by the linear rule (global_batch 1024 → 8192, peak_lr 0.0003 → 0.0024)", "the earlier run had 3.0"} {
 		if v := r.Verdict; !strings.Contains(v.Summary, want) {
 			t.Errorf("%q is not in: %s", want, v.Summary)
+		}
+	}
+}
+
+func TestALossThatRisesFromWhereTheEarlierRunEnded(t *testing.T) {
+	of := func(from int, loss func(i int) float64) string {
+		return loop(80, "", func(i int, _ bool) string {
+			return fmt.Sprintf("step=%d loss=%.4f step_time=%.2f", from+10*i, loss(i)+0.01*math.Sin(float64(i*i)), took(i, false))
+		})
+	}
+	flat := func(int) float64 { return 2.2 }
+	for rise, want := range map[float64]bool{0.04: true, 0: false} {
+		r := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": of(20800, func(i int) float64 { return 2.2 + rise*float64(i) })}, ""),
+			History: written(t, map[string]string{"old.log": of(20000, flat)}, "")})
+		if v := r.Verdict; strings.Contains(v.Summary, "diverges") != want {
+			t.Errorf("%g: %s", rise, v.Summary)
 		}
 	}
 }

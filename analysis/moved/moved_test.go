@@ -103,3 +103,14 @@ func TestWithoutAClockTheTableDatesItself(t *testing.T) {
 		t.Errorf("%d and %d", len(tr.Before), len(tr.After))
 	}
 }
+
+func TestACountThatOutgrowsTheOthers(t *testing.T) {
+	one := func(v float64) []float64 { return []float64{v} }
+	got := Outgrown([]*Track{of("CompileTime", "", one(9), one(503)), of("steps", "", one(1000), one(1500)), of("ExecuteTime", "", one(1000), one(3000)), of("frobs", "", one(1), one(900))})
+	if len(got) != 1 || got[0].What != "CompileTime" {
+		t.Errorf("%+v", got)
+	}
+	if got := Outgrown([]*Track{of("CompileTime", "", one(90), one(150)), of("steps", "", one(1000), one(1500)), of("ExecuteTime", "", one(1000), one(1600))}); len(got) != 0 {
+		t.Errorf("what grows as everything does is told: %+v", got)
+	}
+}

@@ -19,7 +19,13 @@ type SnapshotFile struct {
 }
 
 // Apart says which members of what tools print of machines differ from their peers.
-func (f *Facts) Apart() []moved.Quantity {
+func (f *Facts) Apart() []moved.Quantity { return moved.Apart(f.readings()) }
+
+// Outgrown says which counts grew far more than the others between two readings.
+func (f *Facts) Outgrown() []moved.Quantity { return moved.Outgrown(f.readings()) }
+
+// readings are the values that tools print, each with its first and its last reading.
+func (f *Facts) readings() []*moved.Track {
 	tracks := map[string]*moved.Track{}
 	var order []string
 	list := slices.Clone(f.Snapshots)
@@ -61,7 +67,7 @@ func (f *Facts) Apart() []moved.Quantity {
 	for i, id := range order {
 		all[i] = tracks[id]
 	}
-	return moved.Apart(all)
+	return all
 }
 
 // taken orders snapshots: by what they state, else by their names.

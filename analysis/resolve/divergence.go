@@ -2,7 +2,9 @@ package resolve
 
 import (
 	"math"
+	"slices"
 
+	"faultline/analysis/line"
 	"faultline/analysis/robust"
 )
 
@@ -14,6 +16,8 @@ type Divergence struct {
 	// Onset is the first line since which the loss stays above its lowest.
 	Onset *Point
 	N     int // lines since
+	// Resumed: the earlier run's losses are counted in.
+	Resumed bool
 }
 
 // Limits of a divergence. What fell little, or rises within its noise, is a plateau; what comes back is a spike.
@@ -29,20 +33,48 @@ const (
 
 // Divergence finds it in the last stretch of like steps. A loss that jumped and falls again is none: new data do that.
 func (c *Course) Divergence() (d Divergence, ok bool) {
-	var ps []*Point
-	var x []float64
+	return divergence(c, c.lastLosses(), false)
+}
+
+// DivergenceSince is Divergence of a run that goes on where the earlier one was: its loss is measured by what that one had reached.
+func (f *Facts) DivergenceSince(c *Course) (d Divergence, ok bool) {
+	ps := c.lastLosses()
+	if f.Preceding == nil || len(ps) < fewPoints || ps[0].Step == line.Unknown {
+		return d, false
+	}
+	was := f.Preceding.Longest(func(p *Point) bool { return p.Loss.Known })
+	if was == nil {
+		return d, false
+	}
+	before := slices.DeleteFunc(was.lastLosses(), func(p *Point) bool { return p.Step == line.Unknown || p.Step >= ps[0].Step })
+	if len(before) < fewPoints || float64(ps[0].Step-before[len(before)-1].Step) > float64(ps[0].Step)/divergeSince {
+		return d, false
+	}
+	d, ok = divergence(c, append(before, ps...), true)
+	return d, ok && d.Onset.Step >= ps[0].Step
+}
+
+// lastLosses are the losses of the last stretch of like steps.
+func (c *Course) lastLosses() (ps []*Point) {
 	for _, p := range c.Losses() {
 		if len(ps) > 0 && p.Stretch != ps[len(ps)-1].Stretch {
-			ps, x = ps[:0], x[:0]
+			ps = nil
 		}
-		if !p.Loss.Finite || p.Loss.Value <= 0 {
-			return d, false
-		}
-		ps, x = append(ps, p), append(x, p.Loss.Value)
+		ps = append(ps, p)
 	}
+	return ps
+}
+
+func divergence(c *Course, ps []*Point, resumed bool) (d Divergence, ok bool) {
 	n := len(ps)
 	if n < divergeLeast {
 		return d, false
+	}
+	x := make([]float64, n)
+	for i, p := range ps {
+		if x[i] = p.Loss.Value; !p.Loss.Finite || x[i] <= 0 {
+			return d, false
+		}
 	}
 	y := smooth(x)
 	low := 0
@@ -55,7 +87,7 @@ func (c *Course) Divergence() (d Divergence, ok bool) {
 	if low < end || n-low < max(fewPoints, n/divergeSince) {
 		return d, false
 	}
-	d = Divergence{Course: c, Start: robust.Median(y[:end]), Low: y[low], Is: robust.Median(y[n-end:]), LowAt: ps[low], Last: ps[n-1]}
+	d = Divergence{Course: c, Start: robust.Median(y[:end]), Low: y[low], Is: robust.Median(y[n-end:]), LowAt: ps[low], Last: ps[n-1], Resumed: resumed}
 	noise := jitter(x)
 	rise, fell := d.Is-d.Low, d.Start-d.Low
 	top := d.Low
@@ -63,7 +95,7 @@ func (c *Course) Divergence() (d Divergence, ok bool) {
 		top = max(top, v)
 	}
 	switch {
-	case fell < max(divergeSigmas*noise, divergeFell*d.Start), rise < max(divergeSigmas*noise, divergeRise*d.Low, divergeRise*fell):
+	case !resumed && fell < max(divergeSigmas*noise, divergeFell*d.Start), resumed && d.Is < d.Start, rise < max(divergeSigmas*noise, divergeRise*d.Low, divergeRise*fell):
 		return d, false
 	case rise < divergeStays*(top-d.Low), d.Is < d.Start && !rises(y[low:], noise):
 		return d, false

@@ -327,6 +327,14 @@ func (id *identity) runsOn(task int, host string) {
 	id.taskNode[task] = host
 }
 
+// RankNode is the node of a rank, also of one that writes in no log; "" where nothing tells it.
+func (f *Facts) RankNode(rank int) string {
+	if r := f.Rank(rank); r != nil && r.Node != "" {
+		return r.Node
+	}
+	return f.ident.rankNode[rank]
+}
+
 // tie puts a rank on a node, or on none where something else put it on another.
 func (id *identity) tie(rank int, node string) {
 	if old, ok := id.rankNode[rank]; ok && old != node {

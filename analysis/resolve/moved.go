@@ -3,6 +3,7 @@ package resolve
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"faultline/analysis/artifact/timeseries"
@@ -28,7 +29,11 @@ func (f *Facts) Moved(d *Slowdown) (out []moved.Quantity, compared int) {
 			t.Ours = hosts[t.Node]
 		}
 	}
-	return moved.Compare(all)
+	out, compared = moved.Compare(all)
+	return slices.DeleteFunc(out, func(q moved.Quantity) bool {
+		// Of all alike, the phases of the log's own steps tell better what grew.
+		return q.All && f.Onset != nil && f.Onset.Table != nil && q.IsAt.File == f.Onset.File
+	}), compared
 }
 
 // rankHosts are the nodes that rows name together with ranks: those are the job's, and a switch beside them is not.
@@ -89,6 +94,14 @@ func (f *Facts) track(x *SeriesFile, s *timeseries.Series, node string, d *Slowd
 		own.Keys = append(slices.Clone(s.Keys), timeseries.Key{Name: "rank", Value: m[1]})
 		t.Series = &own
 	}
+	if k := len(s.Keys) - 1; k >= 0 && s.Keys[k].Name == timeseries.Index && f.ofEachRank(x.Table, s.What) {
+		own := *s
+		own.Keys = append(slices.Clone(s.Keys[:k]), timeseries.Key{Name: "rank", Value: s.Keys[k].Value})
+		t.Series = &own
+		if id, err := strconv.Atoi(s.Keys[k].Value); err == nil {
+			t.Node = f.RankNode(id)
+		}
+	}
 	for _, k := range s.Keys {
 		switch n := ShortHost(k.Value); {
 		case moved.NodeKey(k.Name), k.Name == "" && f.OfJob(n):
@@ -128,6 +141,20 @@ func (f *Facts) track(x *SeriesFile, s *timeseries.Series, node string, d *Slowd
 		t.Split(all)
 	}
 	return t
+}
+
+// ofEachRank says that a list has a number for each rank.
+func (f *Facts) ofEachRank(t *timeseries.Table, what string) bool {
+	n := 0
+	for _, s := range t.Series {
+		if k := len(s.Keys) - 1; s.What == what && k >= 0 && s.Keys[k].Name == timeseries.Index {
+			n++
+		}
+	}
+	if world := f.Job.WorldSize; world > 0 {
+		return n == world
+	}
+	return n > 0 && n == len(f.ident.rankNode)
 }
 
 // between is the time between two readings, in seconds; 1 where it is not known.

@@ -24,10 +24,10 @@ const (
 var words = map[Class][]string{
 	Data:          {"data", "loader", "dataloader", "fetch", "read", "await", "aqu", "rkb", "svctm", "ost", "lustre", "nfs", "disk"},
 	Save:          {"ckpt", "checkpoint", "save"},
-	Communication: {"allreduce", "reduce", "gather", "allgather", "alltoall", "comm", "nccl", "ecn", "cnp", "pause", "pfc", "fcs", "crc", "symbol", "retrans", "retry", "retries", "xmit", "rcv", "rx", "tx", "discard", "discards", "drop", "drops", "dropped", "port", "roce", "rdma", "bw", "busbw", "link", "ber", "align", "seq", "icrc", "nack", "replay"},
+	Communication: {"allreduce", "reduce", "gather", "allgather", "alltoall", "comm", "nccl", "ecn", "cnp", "pause", "pfc", "fcs", "crc", "symbol", "retrans", "retry", "retries", "xmit", "rcv", "rx", "tx", "discard", "discards", "drop", "drops", "dropped", "port", "roce", "rdma", "bw", "bandwidth", "busbw", "link", "ber", "align", "seq", "icrc", "nack", "replay"},
 	Host:          {"swap", "swpd", "si", "so", "swpin", "swpout", "pswpin", "pswpout", "steal", "st", "majflt", "pgmajfault", "iowait", "wa", "free", "avail", "available", "gc", "runq", "ldavg", "blocked", "rss"},
 	Experts:       {"moe", "expert", "experts", "router", "routing", "aux", "balancing"},
-	Compute:       {"clock", "clocks", "pclk", "gclk", "sclk", "throttle", "thermal", "slowdown", "cap", "limit", "pviol", "tviol", "gtemp", "mtemp", "temp", "temperature", "fwd", "bwd", "forward", "backward", "compute", "kernel", "gemm"},
+	Compute:       {"clock", "clocks", "pclk", "gclk", "sclk", "throttle", "thermal", "slowdown", "cap", "limit", "pviol", "tviol", "gtemp", "mtemp", "temp", "temperature", "compile", "compilations", "recompile", "recompiles", "uncached", "fwd", "bwd", "forward", "backward", "compute", "kernel", "gemm"},
 }
 
 // waits and effects are words of quantities that tell nothing of who is at fault.

@@ -51,7 +51,8 @@ func Meter(name string) bool {
 
 // usual is the name by which a phase is known here; the one that is printed, where it is no word of a hand-written loop.
 func usual(name string) string {
-	if _, ok := classes[name]; ok {
+	_, leaf := classes[name]
+	if _, parent := parents[name]; leaf || parent {
 		return name
 	}
 	if n, ok := meters[plain(name)]; ok {

@@ -3,6 +3,7 @@ package worker
 import (
 	"bytes"
 	"strconv"
+	"strings"
 
 	"faultline/analysis/line"
 	"faultline/pattern"
@@ -40,6 +41,31 @@ var othersHost = pattern.New(`(?i)error|fail|warn|peer|\bfrom\b|lost|missing|wai
 // ranksOn finds a row of such a table: "node 2: c5n03 ranks 16-23".
 var ranksOn = pattern.New(`(?i)(?:^|[\s:=(])([a-z][a-z-]*[0-9][\w-]*)[\s:,(]{1,3}ranks?[ =:]{1,2}(\d{1,6})\s?(?:-|to|\.\.)\s?(\d{1,6})\b`)
 
+// onRanks finds a row of such a table that has the ranks in front: "ranks 0-7 c5n01, ranks 8-15 c5n02".
+var onRanks = pattern.New(`(?i)\branks?[ =:]{1,2}(\d{1,6})\s?(?:-|to|\.\.)\s?(\d{1,6})\s?(?:->|on|at|[:=@])?\s?(?:node |host )?([a-z][a-z-]*[0-9][\w-]*)`)
+
+// noHost are numbered words that are parts of a job.
+var noHost = pattern.New(`(?i)^(?:rank|stage|group|gpu|cuda|device|dp|tp|pp|ep|cp|replica|worker|step|epoch|expert)[-_]?\d`)
+
+// tabled are the rows of such tables in a line: a host, and the first and the last rank on it.
+func tabled(text string) (out []string) {
+	host, ranks := ranksOn.FindAllStringSubmatchIndex(text, -1), onRanks.FindAllStringSubmatchIndex(text, -1)
+	order := [3]int{1, 2, 3}
+	if len(ranks) > 0 && (len(host) == 0 || ranks[0][0] < host[0][0]) {
+		host, order = ranks, [3]int{3, 1, 2} // else a host would get the ranks of the next
+	}
+	for _, m := range host {
+		var row [3]string
+		for i, g := range order {
+			row[i] = text[m[2*g]:m[2*g+1]]
+		}
+		if !noHost.MatchString(row[0]) {
+			out = append(out, strings.Join(row[:], " "))
+		}
+	}
+	return out
+}
+
 // saidPlace reads where the file's first lines say that it is written, and by which rank, where all that name one agree.
 func (r *reader) saidPlace(head []phys) {
 	said := rankSaid{rank: line.Unknown, agree: true}
@@ -71,7 +97,7 @@ type placeSaid struct {
 	pre  line.Prefix
 	text []byte
 	host []byte
-	on   [][]byte // the match of ranksOn
+	on   []string // what tabled finds
 	row  [][]byte // that of rowOf
 	rank int      // given by a line that nothing labels; NCCL's ranks are those of a communicator, and labels are read elsewhere
 }
@@ -85,7 +111,7 @@ func placeIn(text []byte) placeSaid {
 			break
 		}
 	}
-	s.on, s.row = ranksOn.FindSubmatch(msg), rowOf.FindSubmatch(msg)
+	s.on, s.row = tabled(string(text)), rowOf.FindSubmatch(msg)
 	if s.pre.Who == line.NoOne {
 		s.rank = saidRank(text)
 	}
@@ -104,8 +130,8 @@ func (r *reader) saidHost(s *placeSaid) {
 	if s.host != nil {
 		emit(r, &r.obs.Facts, Fact{At: s.at, Key: HostSaid, Value: clip(s.host)})
 	}
-	if s.on != nil {
-		emit(r, &r.obs.Facts, Fact{At: s.at, Key: RanksOn, Value: string(bytes.Join(s.on[1:], []byte(" ")))})
+	for _, row := range s.on {
+		emit(r, &r.obs.Facts, Fact{At: s.at, Key: RanksOn, Value: row})
 	}
 }
 

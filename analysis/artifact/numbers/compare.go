@@ -96,11 +96,21 @@ func FirstNaN(points []Point) (Origin, bool) {
 	}
 	// If another series shows numbers that were none before, the origin is not known.
 	for _, p := range points {
-		if found && p.NaN && (p.Step < best.First.Step || p.Step == best.First.Step && p.Rank != best.First.Rank) {
+		if found && p.NaN && !reduced(all[series{p.What, p.Name, p.Group}][p.Step]) && (p.Step < best.First.Step || p.Step == best.First.Step && p.Rank != best.First.Rank) {
 			return Origin{}, false
 		}
 	}
 	return best, found
+}
+
+// reduced says that a value is none on all ranks in one step: it is of all of them, as a global norm is, and follows whoever was first.
+func reduced(at map[int]Point) bool {
+	for _, p := range at {
+		if !p.NaN {
+			return false
+		}
+	}
+	return len(at) > 1
 }
 
 func firstNaN(steps map[int64]map[int]Point) (o Origin, ok bool) {

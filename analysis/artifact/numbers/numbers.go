@@ -118,9 +118,12 @@ var columns = []struct {
 	{stepColumn, pattern.New(`^(?:_?step|global_step|train_step|iteration|iter)$`)},
 	{groupColumn, pattern.New(`^(?:replica_group|dp_group|data_parallel_group|replica)$`)},
 	{checksumColumn, pattern.New(`^(?:param(?:eter)?s?|weights?|model)_?(?:checksum|hash|crc|sha256|md5|digest)$|^checksum$`)},
-	{gradientColumn, pattern.New(`^(?:train_|training_|global_|total_)?grad(?:ient)?s?_norm$`)},
-	{lossColumn, pattern.New(`^(?:train_|training_|lm_)?loss(?:_step)?$`)},
+	{gradientColumn, pattern.New(`^(?:[a-z]+_)?(?:grad(?:ient)?s?_norm|gnorm)(?:_[a-z]+)?$`)},
+	{lossColumn, pattern.New(`^(?:[a-z]+_)?loss(?:_[a-z]+)?$`)},
 }
+
+// elsewhere are words of a loss or a norm that is not the training's own.
+var elsewhere = pattern.New(`(?:^|_)(?:val|valid|validation|eval|test|dev|aux|scale|scaler|balance|weight|best|target|ratio|clip|clipped|threshold|z)(?:_|$)`)
 
 // columnOf is what a name stands for.
 func columnOf(name string) column {
@@ -139,7 +142,7 @@ func columnOf(name string) column {
 	}
 	name = strings.NewReplacer(" ", "_", "-", "_").Replace(name)
 	for _, c := range columns {
-		if c.name.MatchString(name) {
+		if c.name.MatchString(name) && !elsewhere.MatchString(name) {
 			return c.is
 		}
 	}

@@ -76,6 +76,7 @@ func Read(text string) (out *Snapshot, ok bool) {
 			continue
 		}
 		some++
+		bare = bracketed.ReplaceAllString(bare, "")
 		if _, n := line.ParseStamp([]byte(bare)); n > 0 {
 			stamped++
 			continue
@@ -93,6 +94,9 @@ func Read(text string) (out *Snapshot, ok bool) {
 	}
 	return &r.out, len(r.out.Cells) >= leastCells && stampShare*stamped < some
 }
+
+// bracketed is a time in brackets in front of a line, as kernels write it: by the clock or since the boot.
+var bracketed = pattern.New(`^\[[^\]]*\d[:.]\d[^\]]*\] ?`)
 
 var dates = pattern.New(`\b(20\d\d)[-/_.]?([01]\d)[-/_.]?([0-3]\d)(?:[T_ -]{0,2}([0-2]\d):?([0-5]\d)(?::?([0-5]\d))?)?`)
 
@@ -150,14 +154,46 @@ func (r *reader) line(l *lines.Line, bare, next string) {
 		r.above, r.names = append(r.above, titled(indent, bare)), nil
 	case m != nil && r.names == nil:
 		h := titled(indent, m[1])
-		r.add(l, h.what, h.keys, strings.TrimSpace(m[2]))
+		value := strings.TrimSpace(m[2])
+		r.add(l, h.what, h.keys, value)
 		if deeper {
+			if spelled.MatchString(value) { // "Metric: CompileTime"
+				h.what += " " + value
+			}
 			r.above = append(r.above, h)
 		}
+	case r.names == nil && r.says(l, bare):
 	default:
 		r.row(l, split(bare))
 	}
 }
+
+// Limits of a sentence.
+const (
+	leastWords = 5
+	topicWords = 3
+)
+
+// says takes a sentence of a subject, "driver 0000:1b:00.0: so many units of this, limited by that": what it is about are its first words. Who says
+// something else of it than all others is told by its whole text.
+func (r *reader) says(l *lines.Line, bare string) bool {
+	subject, text, ok := strings.Cut(bare, ": ")
+	var topic []string
+	for _, w := range strings.Fields(text) {
+		if w = strings.Trim(w, ".,;:()"); spelled.MatchString(w) {
+			topic = append(topic, w)
+		}
+	}
+	if !ok || len(topic) < leastWords || !member.MatchString(subject) {
+		return false
+	}
+	h := titled(0, subject)
+	r.add(l, strings.TrimSpace(h.what+" "+strings.Join(topic[:topicWords], " ")), h.keys, text)
+	return true
+}
+
+// spelled is a word of a language.
+var spelled = pattern.New(`^[A-Za-z][A-Za-z-]*$`)
 
 // title takes a comment: the first of several says whose the lines below are.
 func (r *reader) title(text string) {

@@ -19,6 +19,8 @@ var printedBy = []struct {
 	{"rows under headings and units", "# gpu    pwr  pclk\n# Idx      W   MHz\n    0    317  1200\n    1    301  1980\n", []string{"pclk [gpu=0] = 1200", "pwr [gpu=1] = 301"}},
 	{"rows with two members", "host, index, power.limit [W]\nn1, 0, 700.00 W\nn1, 1, 450.00 W\nn2, 0, 700.00 W\n", []string{"power.limit [W] [host=n1 index=1] = 450.00 W"}},
 	{"rows that name things", "Module Size Used\nib_core 438272 6\nnvidia 56711168 412\n", []string{"nvidia/Size [] = 56711168"}},
+	{"sentences of a subject", "[Thu Sep 10 06:54:22 2026] frob 0000:8a:00.0: 252.0 Gb/s usable widget rate (16.0 GT/s wide slot)\n[Thu Sep 10 06:54:22 2026] frob 0000:ca:00.0: 63.0 Gb/s usable widget rate, limited by 8.0 GT/s narrow slot at 0000:c9:00.0\na: 1\n",
+		[]string{"frob usable widget rate [0000:ca:00.0] = 63.0 Gb/s usable widget rate, limited by 8.0 GT/s narrow slot at 0000:c9:00.0"}},
 	{"rows without headings", "CA: n17 mlx5_7:\n  0xa0 1243 4X Active\n  0xa1 1244 2X Active\n", []string{"CA › column 3 [n17 mlx5_7 0xa1] = 2X"}},
 }
 

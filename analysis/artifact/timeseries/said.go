@@ -1,6 +1,7 @@
 package timeseries
 
 import (
+	"strconv"
 	"strings"
 
 	"faultline/analysis/artifact/lines"
@@ -25,9 +26,24 @@ func (l *Log) Line(x lines.Line) {
 	if !ok {
 		st, rest = line.Stamp{}, text
 	}
-	if names, values := named(rest); len(names) >= leastPairs {
+	names, values, lists := named(rest)
+	if len(names) >= leastPairs || len(names) > 0 && len(lists) > 0 {
 		l.r.keep(names, row{x.Place, st, values})
 	}
+	for _, list := range lists {
+		for i, v := range list.values {
+			l.r.keep(append(names[:len(names):len(names)], Index, list.name), row{x.Place, st, append(values[:len(values):len(values)], strconv.Itoa(i), v)})
+		}
+	}
+}
+
+// Index is the key of a number that is one of several behind one name, one for each rank perhaps.
+const Index = "index"
+
+// list are several numbers behind one name.
+type list struct {
+	name   string
+	values []string
 }
 
 // Table is what the lines say.
@@ -36,18 +52,40 @@ func (l *Log) Table() *Table { return l.r.table() }
 // cell is a number, or several with commas between them ("experts 10,11"), as a word of its own.
 var cell = pattern.New(`(?:^|[\s:=|;(\[{"'])([-+]?\d[\d.,]*(?:[eE][-+]?\d+)?)`)
 
-// named are the numbers of a line with the words in front of them.
-func named(text string) (names, values []string) {
+// leastList are so many numbers behind one name that they are of members.
+const leastList = 3
+
+// named are the numbers of a line with the words in front of them. Several behind one name are a list.
+func named(text string) (names, values []string, lists []list) {
 	from := 0
+	run := list{}
+	end := func() {
+		switch {
+		case len(run.values) >= leastList:
+			lists = append(lists, run)
+		case len(run.values) > 0:
+			names, values = append(names, run.name), append(values, run.values[0])
+		}
+		run = list{}
+	}
 	for _, m := range cell.FindAllStringSubmatchIndex(text, maxNames) {
-		name := before(text[from:m[2]])
-		if name != "" {
-			names, values = append(names, name), append(values, strings.TrimRight(text[m[2]:m[3]], ".,"))
+		v := strings.TrimRight(text[m[2]:m[3]], ".,")
+		if between := strings.TrimSpace(text[from:m[2]]); len(run.values) > 0 && from > 0 && between == "" {
+			run.values = append(run.values, v)
+		} else if name := before(text[from:m[2]]); name != "" {
+			end()
+			run = list{name, []string{v}}
+		} else {
+			end()
 		}
 		from = m[3]
 	}
-	return names, values
+	end()
+	return names, values, lists
 }
+
+// unitBehind is the unit of a name in brackets: "compute[s]".
+var unitBehind = pattern.New(`[\[(][A-Za-z/%]{1,8}[\])]\s*$`)
 
 // wordsOfName is how many words in front of a colon name what stands behind it.
 const wordsOfName = 3
@@ -56,6 +94,7 @@ const wordsOfName = 3
 func before(text string) string {
 	bare := strings.TrimRight(text, " \t\"'({[")
 	closed := strings.TrimRight(bare, ":=")
+	closed = unitBehind.ReplaceAllString(closed, "")
 	words := strings.FieldsFunc(closed, func(r rune) bool { return strings.ContainsRune(" \t|,;()[]{}\"'<>", r) })
 	most := 1
 	if closed != bare {

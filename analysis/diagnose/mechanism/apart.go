@@ -10,6 +10,7 @@ import (
 	"faultline/analysis/resolve"
 	"faultline/analysis/slow"
 	"faultline/knowledge"
+	"faultline/pattern"
 )
 
 // What tools print of the machines of a slow job: a node that differs from all others in what it prints of itself is where to look, whatever the
@@ -27,7 +28,7 @@ func oddOne(f *resolve.Facts) *shift {
 		if len(q.Nodes) == 0 || q.Nodes[0] == "" {
 			continue
 		}
-		beside := q.Beside && q.Class == slow.Communication && len(q.Nodes) == 1 // perhaps a switch
+		beside := q.Beside && q.Class == slow.Communication && len(q.Nodes) == 1 && !onBus.MatchString(q.Member) // perhaps a switch
 		victims := len(q.Nodes) > 1 && (q.Class == "" || q.Class == slow.Communication)
 		if victims || !beside && f.Foreign(q.Nodes[0]) {
 			continue
@@ -49,6 +50,9 @@ func oddOne(f *resolve.Facts) *shift {
 	}
 	return first.classed()
 }
+
+// onBus is a device that a host has: no port of a switch has such an address.
+var onBus = pattern.New(`[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.`)
 
 // weight is how much a node differs: in how many respects, those of which it is known that they slow a job twice.
 func (x *shift) weight() int {

@@ -25,6 +25,9 @@ func diverged(sc *Scene) *Proposal {
 	}
 	d, ok := c.Divergence()
 	if !ok {
+		d, ok = f.DivergenceSince(c)
+	}
+	if !ok {
 		return nil
 	}
 	p := &Proposal{Mechanism: knowledge.LossPlateau, Class: Degraded, Scope: "all", At: d.Onset.T, Base: 0.88, Since: clockOf(f, d.Onset.T), Onset: d.Onset, Settled: true,
@@ -34,10 +37,14 @@ func diverged(sc *Scene) *Proposal {
 		from += ", " + p.Since
 	}
 	p.Summary = fmt.Sprintf("the loss diverges: it rises since%s, from %.4g to %s", from, d.Low, d.Last.Loss.Printed)
-	p.Why = fmt.Sprintf("it had fallen from %.4g; all %d lines since then are above its lowest, and it does not come back", d.Start, d.N)
+	had := fmt.Sprintf("it had fallen from %.4g", d.Start)
+	if d.Resumed {
+		had = fmt.Sprintf("the earlier run ended at %.4g", d.Low)
+	}
+	p.Why = had + fmt.Sprintf("; all %d lines since then are above its lowest, and it does not come back", d.N)
 	p.For = append(p.For, finding("the loss was lowest here, and rises since", QuoteAt(*d.LowAt.At, nil), QuoteAt(*d.Onset.At, nil), QuoteAt(*d.Last.At, nil)))
 	p.Now = []knowledge.Advice{
-		{Text: fmt.Sprintf("Stop the job: resume from a save before%s with a lower learning rate, a longer warm-up or gradient clipping.", orHere(d.LowAt))},
+		{Text: fmt.Sprintf("Stop the job: resume from a save before%s with a lower learning rate, a longer warm-up or gradient clipping.", orHere(d.Onset))},
 		{Text: "If the batch or the number of GPUs changed, check the learning rate against it: k times the batch takes at most k times the rate, often only √k times."}}
 	p.Moot = allAdvice(knowledge.LossPlateau)
 	if f.Preceding != nil {
@@ -54,6 +61,11 @@ func (p *Proposal) rescaled(f *resolve.Facts, d *resolve.Divergence) {
 			p.Summary += "; " + text
 			p.For = append(p.For, finding(text, QuoteAt(*was.At, nil)))
 		}
+	}
+	if list := f.Changed(); len(list) > 0 {
+		p.Why += "; set otherwise than in the earlier run: " + few(list, 4)
+		p.Summary += "; set otherwise: " + few(list, 4)
+		return
 	}
 	for i := range f.Preceding.Otherwise {
 		o := &f.Preceding.Otherwise[i]

@@ -230,8 +230,8 @@ func rankWords(ids []int) string {
 func nodesOf(f *resolve.Facts, ids []int) []string {
 	seen := map[string]bool{}
 	for _, id := range ids {
-		if r := f.Rank(id); r != nil && r.Node != "" {
-			seen[r.Node] = true
+		if n := f.RankNode(id); n != "" {
+			seen[n] = true
 		}
 	}
 	out := make([]string, 0, len(seen))

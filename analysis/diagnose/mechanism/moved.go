@@ -146,7 +146,7 @@ func (x *shift) slug() knowledge.Slug {
 		return knowledge.ThroughputRegression // no part of the cluster is at fault
 	case !x.all:
 		return knowledge.SlowRank
-	case x.class == slow.Host:
+	case x.class == slow.Host, x.class == slow.Optimizer:
 		return knowledge.SlowHost
 	}
 	return knowledge.SlowCompute
@@ -316,11 +316,11 @@ func whose(q *moved.Quantity) string {
 func changed(q *moved.Quantity, who string) string {
 	switch {
 	case q.Apart:
-		return fmt.Sprintf("is `%s` on %s, and `%s` elsewhere", q.IsAt.Text, who, q.OtherAt.Text)
+		return fmt.Sprintf("is `%s` on %s, and `%s` elsewhere", inShort(q.IsAt.Text), who, inShort(q.OtherAt.Text))
 	case q.Was == q.Is:
 		return fmt.Sprintf("stayed at %s on %s, and changed elsewhere", q.IsAt.Text, who)
 	case math.IsNaN(q.WasAt.Value) || math.IsNaN(q.IsAt.Value):
-		return fmt.Sprintf("went from `%s` to `%s` on %s", q.WasAt.Text, q.IsAt.Text, who)
+		return fmt.Sprintf("went from `%s` to `%s` on %s", inShort(q.WasAt.Text), inShort(q.IsAt.Text), who)
 	case q.Growing:
 		return fmt.Sprintf("grows on %s: %s → %s", who, q.WasAt.Text, q.IsAt.Text)
 	case q.Rate:
@@ -329,6 +329,15 @@ func changed(q *moved.Quantity, who string) string {
 		return fmt.Sprintf("rose from %s to %s on %s", q.WasAt.Text, q.IsAt.Text, who)
 	}
 	return fmt.Sprintf("fell from %s to %s on %s", q.WasAt.Text, q.IsAt.Text, who)
+}
+
+// inShort is a value as it fits in a sentence: some are sentences.
+func inShort(text string) string {
+	const most = 80
+	if s := []rune(text); len(s) > most {
+		return string(s[:most]) + "…"
+	}
+	return text
 }
 
 // QuantityFinding quotes a value before, one since, and one since of a member that did not change.

@@ -67,6 +67,12 @@ func regression(s *Scene) *Proposal {
 	case d.phases:
 		p.Why += "; the timed phases don't explain it"
 	}
+	if list := f.Outgrown(); len(list) > 0 {
+		q := &list[0]
+		text := fmt.Sprintf("%s grew from %s to %s between two readings, and most counts beside it by far less", q.What, q.WasAt.Text, q.IsAt.Text)
+		p.Summary += "; " + text
+		p.For = append(p.For, finding(text, QuotePlace(q.WasAt.File, q.WasAt.Place, nil), QuotePlace(q.IsAt.File, q.IsAt.Place, nil)))
+	}
 	if text, at := d.announced(f); text != "" {
 		p.Summary += "; " + text
 		p.Moot = append(p.Moot, knowledge.FindOnset().Text)
@@ -166,6 +172,9 @@ func plateau(s *Scene) *Proposal {
 	}
 	p := &Proposal{Mechanism: knowledge.LossPlateau, Class: Degraded, Scope: "all", At: best.From.T, Base: 0.85,
 		Plausible: fmt.Sprintf("the loss hardly improved over the last %d reports (%s:%d)", best.N, best.From.At.File, best.From.At.Line)}
+	if Slow(f) {
+		p.Plausible = "" // fewer steps explain it
+	}
 	p.Summary = fmt.Sprintf("the loss has not improved since%s: mean %.4g, and %.4g in the window before", orHere(best.From), best.Is, best.Was)
 	p.Why = fmt.Sprintf("over the last %d reported losses the mean improved by %.2f%% against the %d before; under 0.1%% counts as flat", best.N, 100*best.Improvement(), best.N)
 	if !best.Improved {

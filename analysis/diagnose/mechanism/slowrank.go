@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"faultline/analysis/resolve"
+	"faultline/analysis/slow"
 	"faultline/analysis/worker"
 	"faultline/knowledge"
 )
@@ -16,7 +17,12 @@ const straggling = 1.5
 
 // idleTimers are timers that measure waiting for others, or work that only some ranks have: slow there says nothing about
 // the rank, rather the opposite.
-var idleTimers = []string{"recv", "send", "reduce", "gather", "wait", "sync", "barrier", "save", "load", "batch-generator", "interval", "embedding", "setup", "init"}
+var idleTimers = []string{"recv", "send", "reduce", "gather", "wait", "sync", "barrier", "save", "load", "interval", "embedding", "setup", "init"}
+
+// idleTimer says that a timer is one of them. Where a pipeline has stages, the first and the last alone load data.
+func idleTimer(f *resolve.Facts, what string) bool {
+	return slow.ClassOf(what) == slow.Data && f.Job.PP != 1 || slices.ContainsFunc(idleTimers, func(w string) bool { return strings.Contains(what, w) })
+}
 
 // slowShare is the share of the ranks that may be slow before that is no straggling but how the work is divided, as
 // between the stages of a pipeline.
@@ -52,14 +58,14 @@ func slowRank(s *Scene) *Proposal {
 		byWhat[r.what] = append(byWhat[r.what], r)
 	}
 	var best []*compared
-	var why string
+	var why, slowest string
 	for _, what := range kinds {
 		list := byWhat[what]
 		steady := steadily(list)
 		if len(steady) == 0 || len(best) > 0 && best[0].factor >= steady[0].factor {
 			continue
 		}
-		best = steady
+		best, slowest = steady, what
 		why = fmt.Sprintf("%s are outliers by %s in the last report", rankWords(ids(steady)), what)
 		if len(steady) == 1 {
 			why = fmt.Sprintf("%s is an outlier by %s in the last report", rankWords(ids(steady)), what)
@@ -92,6 +98,10 @@ func slowRank(s *Scene) *Proposal {
 			p.At = f.At(c.at)
 			p.For = append(p.For, finding(fmt.Sprintf("rank %d: %s", c.rank, c.value), QuoteAt(c.at, nil)))
 		}
+	}
+	if slow.ClassOf(slowest) == slow.Data {
+		p.Summary += ": loading data takes longer there"
+		p.Now = []knowledge.Advice{lateAdvice(where(f, ranks), len(p.Nodes) > 0, true)}
 	}
 	if d, ok := slowdown(f); ok {
 		s := slowing{Slowdown: d}
@@ -165,7 +175,7 @@ func timeTables(f *resolve.Facts) []verdictOn {
 	var order []key
 	for i := range f.Obs.RankTimes {
 		x := &f.Obs.RankTimes[i]
-		if x.Unit == "extreme" || x.Unit == "seconds" && slices.ContainsFunc(idleTimers, func(w string) bool { return strings.Contains(x.What, w) }) {
+		if x.Unit == "extreme" || x.Unit == "seconds" && idleTimer(f, x.What) {
 			continue
 		}
 		k := key{x.File, x.Report, x.What}
@@ -203,9 +213,7 @@ func (r *verdictOn) compare(f *resolve.Facts, list []*worker.RankTime) {
 	for _, x := range list {
 		c := &compared{rank: x.Rank, node: x.Node, at: x.At, named: x.Named}
 		if c.node == "" {
-			if rk := f.Rank(x.Rank); rk != nil {
-				c.node = rk.Node
-			}
+			c.node = f.RankNode(x.Rank)
 		}
 		switch {
 		case x.Named:
