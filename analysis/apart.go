@@ -20,6 +20,13 @@ func (in *Input) snapshots(ctx context.Context, facts *resolve.Facts) {
 	if !mechanism.Slow(facts) {
 		return
 	}
+	defer func() {
+		var slowed *resolve.Slowdown
+		if d, ok := mechanism.SlowedAt(facts); ok {
+			slowed = &d
+		}
+		facts.Compare(slowed)
+	}()
 	logs := map[string]bool{}
 	for _, f := range []*resolve.Facts{facts, earlierFacts(facts)} {
 		for _, c := range f.Courses {

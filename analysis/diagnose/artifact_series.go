@@ -20,11 +20,7 @@ func seriesArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 	for i := range f.Handed.Series {
 		a.Files = append(a.Files, f.Handed.Series[i].File)
 	}
-	d, ok := mechanism.SlowedAt(f)
-	if !ok {
-		return a, true
-	}
-	list, compared := f.Moved(&d)
+	list, compared := f.Contrasts.Moved, f.Contrasts.Quantities
 	for i := range list {
 		a.Findings = append(a.Findings, mechanism.QuantityFinding(&list[i]))
 	}

@@ -37,6 +37,8 @@ type Quantity struct {
 	Work bool
 	// Alone is true where nothing but the table dates the change.
 	Alone bool
+	// Uniform: those that did not change, or differ, all state one value.
+	Uniform bool
 	// Members is how many changed, Rest how many did not.
 	Members, Rest        int
 	WasAt, IsAt, OtherAt Place
@@ -266,6 +268,7 @@ func place(list []*Track, apart bool) (m Quantity, ok bool) {
 		return m, false
 	}
 	m = Quantity{What: name, Class: class, Was: left[0].was, Is: left[0].is, Members: len(left), Rest: len(list) - len(left), Rate: left[0].Rate, Alone: left[0].alone, Work: work}
+	m.Uniform = len(stayed) > 0 && !slices.ContainsFunc(stayed, func(t *Track) bool { return t.is != stayed[0].is })
 	m.quote(left[0], stayed)
 	if len(left) == len(list) {
 		m.All = true

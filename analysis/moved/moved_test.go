@@ -114,3 +114,17 @@ func TestACountThatOutgrowsTheOthers(t *testing.T) {
 		t.Errorf("what grows as everything does is told: %+v", got)
 	}
 }
+
+func TestOneNumberAmongMembersThatAreAllAlike(t *testing.T) {
+	var all []*Track
+	for i := range 9 {
+		v := 200.0
+		if i == 4 {
+			v = 100
+		}
+		all = append(all, of("frob", "n"+string(rune('1'+i)), nil, []float64{v}))
+	}
+	if got := Apart(all); len(got) != 1 || !got[0].Uniform || got[0].Nodes[0] != "n5" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -18,11 +18,30 @@ type SnapshotFile struct {
 	*snapshot.Snapshot
 }
 
-// Apart says which members of what tools print of machines differ from their peers.
-func (f *Facts) Apart() []moved.Quantity { return moved.Apart(f.readings()) }
+// Comparisons are what tables and the tools' output say of a slow job; several mechanisms ask.
+type Comparisons struct {
+	// Moved is what changed when the steps slowed down, out of Quantities; Settings what the job's own lines set otherwise then.
+	Moved      []moved.Quantity
+	Quantities int
+	Settings   []Setting
+	// Apart are members of what tools print of machines that differ from their peers, Outgrown counts that grew far more than those beside them.
+	Apart, Outgrown []moved.Quantity
+}
 
-// Outgrown says which counts grew far more than the others between two readings.
-func (f *Facts) Outgrown() []moved.Quantity { return moved.Outgrown(f.readings()) }
+// Compare makes them; d is nil where the job was slow from its first step.
+func (f *Facts) Compare(d *Slowdown) {
+	f.ours = map[string]bool{}
+	for _, n := range f.jobNodes() {
+		f.ours[n] = true
+	}
+	if d != nil {
+		f.Contrasts.Moved, f.Contrasts.Quantities = f.moved(d)
+		f.Contrasts.Settings = f.settings(d)
+	}
+	if len(f.Snapshots) > 0 {
+		f.Contrasts.Apart, f.Contrasts.Outgrown = moved.Apart(f.readings()), moved.Outgrown(f.readings())
+	}
+}
 
 // readings are the values that tools print, each with its first and its last reading.
 func (f *Facts) readings() []*moved.Track {
@@ -40,7 +59,7 @@ func (f *Facts) readings() []*moved.Track {
 			ours := node != ""
 			if !ours {
 				node = cmp.Or(nodes[x.File], headedBy(c))
-				ours = hosts[node] || f.OfJob(node)
+				ours = hosts[node] || f.ours[node]
 			}
 			id := node + "\x00" + c.What
 			for _, key := range c.Keys {
@@ -85,7 +104,7 @@ func taken(x *SnapshotFile) string {
 // cellNode is the node that the headings of a value name.
 func (f *Facts) cellNode(c *snapshot.Cell) string {
 	for _, k := range c.Keys {
-		if n := ShortHost(k.Value); moved.NodeKey(k.Name) || f.OfJob(n) {
+		if n := ShortHost(k.Value); moved.NodeKey(k.Name) || f.ours[n] {
 			return n
 		}
 	}

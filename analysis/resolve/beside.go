@@ -99,6 +99,11 @@ func (f *Facts) jobNodes() []string {
 			out = append(out, r.Node)
 		}
 	}
+	for _, n := range f.ident.rankNode { // of ranks that write in no log, too
+		if n != "" {
+			out = append(out, n)
+		}
+	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }

@@ -12,8 +12,8 @@ import (
 	"faultline/pattern"
 )
 
-// Moved compares the tables over time on both sides of a slowdown. compared is how many quantities have values on both.
-func (f *Facts) Moved(d *Slowdown) (out []moved.Quantity, compared int) {
+// moved compares the tables over time on both sides of a slowdown. compared is how many quantities have values on both.
+func (f *Facts) moved(d *Slowdown) (out []moved.Quantity, compared int) {
 	var all []*moved.Track
 	for _, file := range f.tables() {
 		x := &file
@@ -104,14 +104,14 @@ func (f *Facts) track(x *SeriesFile, s *timeseries.Series, node string, d *Slowd
 	}
 	for _, k := range s.Keys {
 		switch n := ShortHost(k.Value); {
-		case moved.NodeKey(k.Name), k.Name == "" && f.OfJob(n):
+		case moved.NodeKey(k.Name), k.Name == "" && f.ours[n]:
 			t.Node = n
 		}
 	}
 	if t.Node == "" {
 		t.Node = node
 	}
-	t.Ours = f.OfJob(t.Node)
+	t.Ours = f.ours[ShortHost(t.Node)]
 	counter := counts(s.Points)
 	t.Rate = counter
 	var all []moved.Sample

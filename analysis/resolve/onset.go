@@ -40,8 +40,8 @@ type Setting struct {
 	More      bool // it says how much a step has to do, and that is more
 }
 
-// Settings are what changed in the job's own lines when it slowed down, and in nothing else.
-func (f *Facts) Settings(d *Slowdown) (out []Setting) {
+// settings are what changed in the job's own lines when it slowed down, and in nothing else.
+func (f *Facts) settings(d *Slowdown) (out []Setting) {
 	for _, x := range f.tables() {
 		if x.File != d.Course.File {
 			continue

@@ -41,6 +41,7 @@ func TestDecide(t *testing.T) {
 		{"passes that hold waits of a pipeline", []Phase{phase("forward-backward", 3, 5), phase("all-grads-sync", 1, 1)}, 4, 6, true, "", 0, false},
 		{"a backward pass that holds its all-reduce", []Phase{short("fwd", 1, 1), short("bwd", 2, 4), short("step", 0.1, 0.1)}, 3.1, 5.1, false, "", 0, false},
 		{"a backward pass beside its all-reduce", []Phase{short("fwd", 1, 1), short("bwd", 2, 4), short("allreduce", 1, 1)}, 4, 6, false, Compute, Unstated, false},
+		{"long names of parts within parts", []Phase{short("forward", 1, 1), short("backward", 3, 4), short("backward_inner", 2, 2), short("backward_allreduce", 1, 2), short("step", 0.1, 0.1)}, 4.1, 5.1, false, Communication, Unstated, false},
 		{"passes that gather shards", []Phase{short("fwd", 1, 2), short("bwd_inner", 2, 4), short("bwd_allreduce", 0.0001, 0.0001), short("step", 0.1, 0.1)}, 3.1, 6.1, false, "", 0, false},
 		{"timers of an old Megatron", []Phase{short("forward-compute", 0.03, 0.03), short("backward-compute", 0.04, 0.04), short("backward-params-all-reduce", 0.02, 0.06), short("backward-reduce-model-grads", 0.02, 0.06), short("optimizer", 0.02, 0.02)}, 0.12, 0.16, false, Communication, Unstated, false},
 		{"names that nobody knows", []Phase{short("frobnicate", 1, 9)}, 3, 11, true, "", 0, false},

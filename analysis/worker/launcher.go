@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -376,7 +377,7 @@ func readSection(r *reader, rec *record) bool {
 
 var (
 	worldInfo  = pattern.New(`WORLD INFO DICT: (\{[^}]+\})`)
-	worldNode  = pattern.New(`'[^']+': \[([\d, ]*)\]`)
+	worldNode  = pattern.New(`'([^']+)': \[([\d, ]*)\]`)
 	localProcs = pattern.New(`nnodes=(\d+), num_local_procs=(\d+)`)
 )
 
@@ -385,7 +386,10 @@ func readDeepSpeedLauncher(r *reader, rec *record) bool {
 		nodes := worldNode.FindAllSubmatch(m[1], -1)
 		world := 0
 		for _, n := range nodes {
-			world += len(intList(n[1]))
+			if gpus := len(intList(n[2])); gpus > 0 { // global ranks are given in this order (deepspeed/launcher/launch.py)
+				fact(r, rec, RanksOn, fmt.Sprintf("%s %d %d", n[1], world, world+gpus-1))
+				world += gpus
+			}
 		}
 		if len(nodes) > 0 && world > 0 {
 			fact(r, rec, "nodes", strconv.Itoa(len(nodes)))

@@ -146,9 +146,23 @@ func TestElasticRestartIsMarked(t *testing.T) {
 func TestDeepSpeedLauncherStatesTheWorld(t *testing.T) {
 	obs := observe(t, "[2025-06-03 17:48:01,123] [INFO] [launch.py:145:main] WORLD INFO DICT: {'node1': [0, 1], 'node2': [0, 1]}\n"+
 		"[2025-06-03 17:48:01,124] [INFO] [launch.py:151:main] nnodes=2, num_local_procs=2, node_rank=0\n")
-	for _, want := range []string{"nodes=2", "world_size=4", "ranks_per_node=2"} {
+	for _, want := range []string{"nodes=2", "world_size=4", "ranks_per_node=2", "ranks_on=node1 0 1", "ranks_on=node2 2 3"} {
 		if !slices.Contains(facts(obs), want) {
 			t.Errorf("no %s in %q", want, facts(obs))
+		}
+	}
+}
+
+func TestTablesOfRanksAndHosts(t *testing.T) {
+	for text, want := range map[string][]string{
+		"[init] ranks 0-7 mi-01, ranks 8-15 mi-02\n": {"ranks_on=mi-01 0 7", "ranks_on=mi-02 8 15"},
+		"node 2: c5n03 ranks 16-23\n":                {"ranks_on=c5n03 16 23"},
+		"mg-04: ranks 24-31\n":                       {"ranks_on=mg-04 24 31"},
+		"stage1 ranks 8-15, stage2 ranks 16-23\n":    nil,
+	} {
+		got := slices.DeleteFunc(facts(observe(t, text)), func(s string) bool { return !strings.HasPrefix(s, "ranks_on=") })
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }

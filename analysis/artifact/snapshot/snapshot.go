@@ -109,6 +109,12 @@ func Date(text string) string {
 	return strings.Join(m[1:], "")
 }
 
+// remote runs a command on another host: "ssh n01 ibstat", "srun -w n01 ibstat".
+var remote = pattern.New(`^(?:ssh|srun|pdsh|clush)\b(?: -[a-z]\b| --?[\w-]+=\S+)* ([A-Za-z][\w.-]*\d[\w.-]*) `)
+
+// alone is a name by itself, or in a frame, above what is of it: "=== n01 ===".
+var alone = pattern.New(`^[=*#-]{2,}\s*([A-Za-z][\w.-]*\d)\s*[=*#-]{2,}$`)
+
 // prompt is a short one in front of a command: "h-3$ nproc".
 var prompt = pattern.New(`^([a-z][a-z0-9.-]*\d)[$#>] `)
 
@@ -120,9 +126,17 @@ var named = pattern.New(`^([A-Za-z#%"'<(][^:=]{0,63}?)"?\s*(?:[:=][.\s]+|[:=]$|\
 // line takes one line.
 func (r *reader) line(l *lines.Line, bare, next string) {
 	indent := indentOf(l.Text)
-	if host, command, ok := lines.Prompt(bare); ok && host != "" {
+	host, command, ok := lines.Prompt(bare)
+	if m := remote.FindStringSubmatch(command); m != nil {
+		host = m[1]
+	}
+	if ok && host != "" {
 		r.out.Titles[strings.ToLower(host)] = true
 		r.above, r.names = []heading{{-1, "", append(keysIn(command), timeseries.Key{Name: "host", Value: host})}}, nil
+		return
+	}
+	if m := alone.FindStringSubmatch(bare); m != nil {
+		r.above, r.names = []heading{{-1, "", []timeseries.Key{{Value: m[1]}}}}, nil
 		return
 	}
 	if m := prompt.FindStringSubmatch(bare); m != nil {

@@ -21,6 +21,8 @@ var printedBy = []struct {
 	{"rows that name things", "Module Size Used\nib_core 438272 6\nnvidia 56711168 412\n", []string{"nvidia/Size [] = 56711168"}},
 	{"sentences of a subject", "[Thu Sep 10 06:54:22 2026] frob 0000:8a:00.0: 252.0 Gb/s usable widget rate (16.0 GT/s wide slot)\n[Thu Sep 10 06:54:22 2026] frob 0000:ca:00.0: 63.0 Gb/s usable widget rate, limited by 8.0 GT/s narrow slot at 0000:c9:00.0\na: 1\n",
 		[]string{"frob usable widget rate [0000:ca:00.0] = 63.0 Gb/s usable widget rate, limited by 8.0 GT/s narrow slot at 0000:c9:00.0"}},
+	{"commands on other hosts", "$ ssh n01 frobstat -s\nCA 'x5_0'\n\tRate: 200\n\tState: Up\n$ ssh n02 frobstat -s\nCA 'x5_0'\n\tRate: 100\n\tState: Up\n", []string{"CA › Rate [n02 host=n02 x5_0] = 100"}},
+	{"names in frames", "=== n01 ===\nRate: 200\nState: Up\n=== n02 ===\nRate: 100\nState: Up\n", []string{"Rate [n02] = 100"}},
 	{"rows without headings", "CA: n17 mlx5_7:\n  0xa0 1243 4X Active\n  0xa1 1244 2X Active\n", []string{"CA › column 3 [n17 mlx5_7 0xa1] = 2X"}},
 }
 

@@ -24,7 +24,7 @@ const clearer = 2
 func oddOne(f *resolve.Facts) *shift {
 	by := map[string]*shift{}
 	var places []string
-	for _, q := range f.Apart() {
+	for _, q := range f.Contrasts.Apart {
 		if len(q.Nodes) == 0 || q.Nodes[0] == "" {
 			continue
 		}
@@ -68,12 +68,21 @@ func (x *shift) weight() int {
 // farApart is by what factor a number of unknown meaning must differ to tell something.
 const farApart = 5
 
+// Limits of a number that is set, and not measured: so many others state one value, and it is so far off that.
+const (
+	uniformRest = 7
+	uniformFar  = 1.5
+)
+
 // tells says that what differs may slow a job by itself: it changed, it is of a kind that does, or it is far off. Nodes always differ in
 // something, such as a firmware version; that alone accuses nobody.
 func (x *shift) tells() bool {
 	return slices.ContainsFunc(x.list, func(q moved.Quantity) bool {
 		low, high := min(math.Abs(q.Was), math.Abs(q.Is)), max(math.Abs(q.Was), math.Abs(q.Is))
-		return !q.Apart || q.Class != "" || !math.IsNaN(q.IsAt.Value) && high >= farApart*low
+		if !q.Apart || q.Class != "" || math.IsNaN(q.IsAt.Value) {
+			return !q.Apart || q.Class != ""
+		}
+		return high >= farApart*low || q.Uniform && q.Rest >= uniformRest && high >= uniformFar*low
 	})
 }
 

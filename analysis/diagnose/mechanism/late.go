@@ -23,7 +23,7 @@ func late(sc *Scene, slug knowledge.Slug, ofData bool) *Proposal {
 	if !ok || !found || (class == slow.Data) != ofData {
 		return nil
 	}
-	x := shifted(f, &s.Slowdown)
+	x := shifted(f)
 	if x != nil && len(x.work) > 0 {
 		return nil // it has more to do
 	}

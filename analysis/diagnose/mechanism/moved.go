@@ -31,9 +31,8 @@ type shift struct {
 }
 
 // shifted is what the tables say of a slowdown, or what tools print of the machines; nil where they say nothing, or name several places.
-func shifted(f *resolve.Facts, d *resolve.Slowdown) *shift {
-	all, _ := f.Moved(d)
-	if x := onePlace(f, all); x != nil {
+func shifted(f *resolve.Facts) *shift {
+	if x := onePlace(f, f.Contrasts.Moved); x != nil {
 		return x
 	}
 	return oddOne(f)
@@ -171,7 +170,7 @@ func movedTo(slug knowledge.Slug) func(*Scene) *Proposal {
 		if !ok {
 			return nil
 		}
-		x := shifted(f, &s.Slowdown)
+		x := shifted(f)
 		if x == nil || x.apart && (!x.tells() || oneSlowed(f) != nil || linkFound(f)) {
 			return nil
 		}
@@ -362,7 +361,7 @@ func QuantityFinding(q *moved.Quantity) incident.Finding {
 }
 
 // burdened says that whoever takes longer since a slowdown has that much more to do.
-func burdened(f *resolve.Facts, d *resolve.Slowdown) bool {
-	x := shifted(f, d)
+func burdened(f *resolve.Facts) bool {
+	x := shifted(f)
 	return x != nil && len(x.work) > 0
 }

@@ -67,7 +67,7 @@ func regression(s *Scene) *Proposal {
 	case d.phases:
 		p.Why += "; the timed phases don't explain it"
 	}
-	if list := f.Outgrown(); len(list) > 0 {
+	if list := f.Contrasts.Outgrown; len(list) > 0 {
 		q := &list[0]
 		text := fmt.Sprintf("%s grew from %s to %s between two readings, and most counts beside it by far less", q.What, q.WasAt.Text, q.IsAt.Text)
 		p.Summary += "; " + text

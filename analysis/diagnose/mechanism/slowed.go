@@ -125,7 +125,7 @@ func (s *slowing) since(f *resolve.Facts, p *Proposal) {
 
 // told adds what the job's own log says of that moment: what it set otherwise, what it announced, what it writes more often since.
 func (s *slowing) told(f *resolve.Facts, p *Proposal, met func(string, worker.At)) {
-	for _, x := range f.Settings(&s.Slowdown) {
+	for _, x := range f.Contrasts.Settings {
 		text := fmt.Sprintf("the job's own %s went from %s to %s just then", x.What, x.Was.Text, x.Is.Text)
 		p.Why += "; " + text
 		p.Past = append(p.Past, finding(text, QuotePlace(x.Was.File, x.Was.Place, nil), QuotePlace(x.Is.File, x.Is.Place, nil)))
@@ -145,7 +145,7 @@ func (s *slowing) told(f *resolve.Facts, p *Proposal, met func(string, worker.At
 // announced is what the job's own log says just then, for a summary; "" where it says nothing new.
 func (s *slowing) announced(f *resolve.Facts) (text string, at worker.At) {
 	o := f.Onset
-	switch list := f.Settings(&s.Slowdown); {
+	switch list := f.Contrasts.Settings; {
 	case o != nil && len(o.News) > 0:
 		return "just then the log says `" + o.News[0].Told() + "`", o.News[0].At
 	case len(list) > 0:
@@ -317,7 +317,7 @@ func unplacedSlowRank(sc *Scene) *Proposal {
 	s, ok := slowed(f)
 	hot := oneSlowed(f)
 	switch {
-	case ok && hot == nil && burdened(f, &s.Slowdown):
+	case ok && hot == nil && burdened(f):
 		return nil
 	case !ok || !s.open() && s.Class != slow.Compute:
 		return nil
