@@ -94,6 +94,8 @@ const (
 	OfWatchdog
 	// SlowsSteps: what it reports makes steps longer, and ends nothing.
 	SlowsSteps
+	// PeerLeft: the writer lost its connection to another process, by words that no entry knows; see OfPeers.
+	PeerLeft
 )
 
 // Blame is whom a line accuses.

@@ -187,8 +187,14 @@ func (b *builder) fromLastWords(a knowledge.Advice) knowledge.Advice {
 	if !w.ok {
 		return knowledge.Advice{Text: "Get rank {rank}'s log: none of its lines are here."}
 	}
-	said := place(&w.at) + ": “" + begin(w.text) + "”"
-	return knowledge.Advice{Text: strings.ReplaceAll(a.Text, "{"+knowledge.Last+"}", strings.NewReplacer("{", "(", "}", ")").Replace(said))}
+	quoted := func(at *worker.At, text string) string {
+		return place(at) + ": “" + strings.NewReplacer("{", "(", "}", ")").Replace(begin(text)) + "”"
+	}
+	a.Text = strings.ReplaceAll(a.Text, "{"+knowledge.Last+"}", quoted(&w.at, w.text))
+	if x := b.said; x != nil && x.during && x.at.Pos != w.at.Pos {
+		a.Text += " While other ranks waited it printed " + quoted(&x.at, x.text) + "."
+	}
+	return knowledge.Advice{Text: a.Text}
 }
 
 // lastWordsRow puts the last line of the blamed rank into the timeline, where the advice rests on it.
@@ -207,14 +213,15 @@ func (b *builder) lastWordsRow(add addRow) {
 	}
 }
 
-// saidLast is the line that the one rank which held the others wrote last before it was told of the timeout. The others' wait does not end it: what
-// holds a rank may go on to print.
+// saidLast is the line that the one rank which held the others wrote last before it was told of the timeout, or before the first of them gave up.
+// The others' wait does not end it: what holds a rank may go on to print.
 type saidLast struct {
 	rank   *resolve.Rank
 	at     worker.At
 	t      resolve.Moment
 	text   string
 	silent float64         // seconds from then until it was told
+	during bool            // the others had begun to wait
 	ladder *resolve.Ladder // whose last try it is; nil for another line
 }
 
@@ -228,16 +235,19 @@ func (b *builder) saidLast() *saidLast {
 		return nil
 	}
 	r := f.Rank(g.Root[0])
-	if r == nil || r.Notified == nil {
+	if r == nil {
 		return nil
 	}
-	told := f.At(*r.Notified)
+	told := g.Report
+	if r.Notified != nil {
+		told = f.At(*r.Notified)
+	}
 	at, text, ok := f.LastWords(r, told.Add(told.Unc), b.toldIn(r))
 	t := f.At(at)
 	if !ok || !told.Valid || !t.Valid || t.T < g.Start.T-ofTheWait {
 		return nil
 	}
-	x := &saidLast{rank: r, at: at, t: t, text: text, silent: told.T - t.T}
+	x := &saidLast{rank: r, at: at, t: t, text: text, silent: told.T - t.T, during: g.Start.Before(t)}
 	for _, l := range f.Ladders {
 		if l.Last.File == at.File && l.Last.Off == at.Off {
 			x.ladder = l
@@ -248,7 +258,10 @@ func (b *builder) saidLast() *saidLast {
 
 // toldIn is where the files of a rank begin to tell of the timeout of others.
 func (b *builder) toldIn(r *resolve.Rank) map[string]int64 {
-	first := map[string]int64{r.Notified.File: r.Notified.Off}
+	first := map[string]int64{}
+	if r.Notified != nil {
+		first[r.Notified.File] = r.Notified.Off
+	}
 	for i := range b.s.Facts.Obs.Signals {
 		s := &b.s.Facts.Obs.Signals[i]
 		id, ok := b.s.Facts.RankOf(s.At)
@@ -261,11 +274,23 @@ func (b *builder) toldIn(r *resolve.Rank) map[string]int64 {
 
 // words say what it was doing.
 func (x *saidLast) words(clock func(resolve.Moment) string) string {
-	silent := fmt.Sprintf("its log holds nothing more for %s, until it was notified of the timeout", mechanism.Duration(x.silent))
+	const justNow = 10 // seconds
+	silent := fmt.Sprintf("its log holds nothing more for %s, until %s", mechanism.Duration(x.silent), x.until())
+	if x.silent < justNow {
+		silent = "it printed right until " + x.until()
+	}
 	if l := x.ladder; l != nil {
 		return fmt.Sprintf("rank %d was retrying %s: the last of %s is from %s. No line shows how that try ended: %s", x.rank.ID, l.Request(), plural(int(l.Lines), "logged retry", "logged retries"), clock(x.t), silent)
 	}
 	return fmt.Sprintf("the last line from rank %d is “%s”, at %s. No line shows what it did then: %s", x.rank.ID, begin(x.text), clock(x.t), silent)
+}
+
+// until says what ended the wait of the others.
+func (x *saidLast) until() string {
+	if x.rank.Notified == nil {
+		return "the waiting ranks gave up"
+	}
+	return "it was notified of the timeout"
 }
 
 // held puts what the blamed rank was doing into the chain, in front of those who waited for it.
@@ -286,7 +311,7 @@ func (b *builder) held() {
 // heldRow puts the same line into the timeline.
 func (b *builder) heldRow(add addRow) {
 	if x := b.said; x != nil && (b.words == nil || !b.words.ok || b.words.at.Pos != x.at.Pos) {
-		text := fmt.Sprintf("rank %d's last line before it was notified of the timeout", x.rank.ID)
+		text := fmt.Sprintf("rank %d's last line before %s", x.rank.ID, x.until())
 		if x.ladder != nil {
 			text = fmt.Sprintf("rank %d's last logged retry of %s", x.rank.ID, x.ladder.Request())
 		}

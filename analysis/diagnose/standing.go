@@ -42,6 +42,7 @@ func (b *builder) standouts() {
 			most = mostBeside
 		}
 	}
+	b.r.Standouts = append(b.r.Standouts, b.ofFrontier()...)
 	for i, l := range novel.Pick(lines, most) {
 		if b.r.Standouts = append(b.r.Standouts, standout(l)); i == 0 {
 			b.r.Standouts = append(b.r.Standouts, silent...)
@@ -259,20 +260,38 @@ func (b *builder) parting(l *novel.Line) *incident.Standout {
 	if len(l.Silent) == 0 {
 		return nil
 	}
-	f := b.s.Facts
-	r := f.Rank(l.Silent[0])
+	return b.lastOf(b.s.Facts.Rank(l.Silent[0]), mechanism.StandingTime(b.s.Facts, l), "its last line; it lacks a line that all other ranks print")
+}
+
+// ofFrontier is the last line of the few of whom one may hold all who wait, and who were seen.
+func (b *builder) ofFrontier() (out []incident.Standout) {
+	g := b.s.Graph
+	if !b.rootless() || len(g.Frontier) > mostBeside || len(g.Waiters) <= len(g.Frontier) {
+		return nil
+	}
+	for _, id := range g.Frontier {
+		if r := b.s.Facts.Rank(id); r != nil && r.Lines > 0 && !g.Waits(id) {
+			if last := b.lastOf(r, g.Report, "its last line; it does not report waiting"); last != nil {
+				out = append(out, *last)
+			}
+		}
+	}
+	return out
+}
+
+// lastOf is the last line of a rank, before a moment where one is known: what it says of its own end tells less.
+func (b *builder) lastOf(r *resolve.Rank, before resolve.Moment, why string) *incident.Standout {
 	last, ok := mechanism.LastLine(r)
 	if !ok {
 		return nil
 	}
-	if before := mechanism.StandingTime(f, l); f.LastWords != nil && before.Valid {
-		if at, _, ok := f.LastWords(r, before, nil); ok { // what it says of its own end tells less
+	if f := b.s.Facts; f.LastWords != nil && before.Valid {
+		if at, _, ok := f.LastWords(r, before, nil); ok {
 			last = mechanism.QuoteAt(at, nil)
 		}
 	}
-	out := incident.Standout{Severity: severity.Calm.String(), Score: 15, Rank: ptr(r.ID), Node: r.Node, N: 1, Files: 1, Evidence: []incident.Evidence{last},
-		Reasons: []incident.Reason{{Part: "spatial", Points: 15, Text: "its last line; it lacks a line that all other ranks print"}}}
-	return &out
+	return &incident.Standout{Severity: severity.Calm.String(), Score: 15, Rank: ptr(r.ID), Node: r.Node, N: 1, Files: 1, Evidence: []incident.Evidence{last},
+		Reasons: []incident.Reason{{Part: "spatial", Points: 15, Text: why}}}
 }
 
 // instead is what such a rank printed in place of that line.

@@ -62,6 +62,9 @@ func (p *printed) exception(x *worker.Exception) {
 	}
 	s := settingOf(f.Known, x)
 	fl.is(s.Meaning)
+	if fl.Sign == "" && fl.Role == knowledge.SymptomRole {
+		fl.spoken = ofPeers(x)
+	}
 	if now, why := s.inContext(); why != "" {
 		fl.amend(now, why, x.Pos)
 	}
@@ -336,8 +339,23 @@ func classify(known *knowledge.Catalogue, x *worker.Exception) Meaning {
 			return m
 		}
 	}
+	if ofPeers(x) != 0 {
+		return Meaning{Role: knowledge.SymptomRole}
+	}
 	return unexplained
 }
+
+// ofPeers says what an exception that no entry knows tells of other processes, by the words of its class and its message.
+func ofPeers(x *worker.Exception) knowledge.Trait {
+	class := strings.TrimSuffix(strings.TrimSuffix(className(x.Type), "Error"), "Exception")
+	if _, known := exceptionRoles[className(x.Type)]; known {
+		return 0
+	}
+	return knowledge.OfPeers(camel.ReplaceAllString(class, "$1 $2") + ": " + x.Message)
+}
+
+// camel finds where a word begins within a name.
+var camel = pattern.New(`([a-z])([A-Z])`)
 
 // toldOf says that an exception's own line, or that of one it came from, holds a sign.
 func toldOf(known *knowledge.Catalogue, x *worker.Exception, sign knowledge.ID) bool {

@@ -323,13 +323,14 @@ type Failure struct {
 	Exc       *worker.Exception
 	Told      *worker.Told // the line of an exception's message that says what failed, where that is not the first
 	Tasks     []int
-	Item      string       // the file, shard, sample or object that it names
-	Count     int          // how many alike observations it stands for
-	Kernel    *KernelEvent // where a kernel or a GPU tool tells of it
-	Unsettled bool         // steps stand below it, which may have been printed before it: see survived
-	Unplaced  string       // whom its words name, where that leads to no rank and no node: "process ID 4242"
-	Trail     []Change     // how its meaning changed after it was read: see amend
-	sameHash  *Failure     // see likes
+	Item      string          // the file, shard, sample or object that it names
+	Count     int             // how many alike observations it stands for
+	Kernel    *KernelEvent    // where a kernel or a GPU tool tells of it
+	Unsettled bool            // steps stand below it, which may have been printed before it: see survived
+	Unplaced  string          // whom its words name, where that leads to no rank and no node: "process ID 4242"
+	Trail     []Change        // how its meaning changed after it was read: see amend
+	sameHash  *Failure        // see likes
+	spoken    knowledge.Trait // what its words say where no entry knows its line
 	known     *knowledge.Catalogue
 }
 
@@ -347,7 +348,7 @@ func (fl *Failure) Meaning() Meaning { return Meaning{fl.Mechanism, fl.Role, fl.
 func (fl *Failure) Entry() *knowledge.Signature { return fl.known.Entry(fl.Sign) }
 
 // Says tells whether the failure's line states any of these facts.
-func (fl *Failure) Says(t knowledge.Trait) bool { return fl.Entry().Says&t != 0 }
+func (fl *Failure) Says(t knowledge.Trait) bool { return (fl.Entry().Says|fl.spoken)&t != 0 }
 
 // LostPeer tells whether the failure's line says that another process is gone, and of nothing that is wrong with its writer.
 func (fl *Failure) LostPeer() bool {

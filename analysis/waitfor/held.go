@@ -61,9 +61,25 @@ func (g *Graph) held(f *resolve.Facts, stuck []*view) bool {
 		g.Frontier = unique(append(roots, g.Waiters...))
 	case Unseen:
 		g.Frontier = unique(append(roots, g.Unseen...))
+		if len(g.Frontier) == 0 {
+			g.Frontier = g.quiet(f, free)
+		}
 	}
 	g.lost(f)
 	return true
+}
+
+// quiet are the few who were seen and report no wait, where nobody states how many ranks there are: one of them may hold those who wait, or one
+// that was not seen.
+func (g *Graph) quiet(f *resolve.Facts, free map[int]sight) []int {
+	if f.Job.WorldSize > 0 || g.Anonymous > 0 || !few(f, len(g.Waiters), g.Free) {
+		return nil
+	}
+	silent := maps.Clone(free)
+	for _, id := range quietFiles(f, silent) {
+		delete(silent, id)
+	}
+	return slices.Sorted(maps.Keys(silent))
 }
 
 // free are the ranks that were seen when others reported, and wait for nobody.
@@ -128,7 +144,7 @@ func (g *Graph) ask(f *resolve.Facts, v *view, id int, free map[int]sight, a *ab
 		a.between[id] = true
 	case how == 0:
 		a.unseen[id] = true
-	case how == silent && !known && v.Basis == "seen-only":
+	case how == silent && !known && v.Basis == "seen-only" && !v.Complete():
 		// A member by the order of ranks: that it is silent proves nothing where others may be unseen. A known world is asked as a whole.
 		if f.Job.WorldSize == 0 {
 			a.unseen[id] = true

@@ -32,7 +32,7 @@ func (g *Graph) gloo(f *resolve.Facts) bool {
 	}
 	everyone := f.Job.Counted() && len(g.Frontier) == 0 && g.Anonymous == 0
 	switch {
-	case everyone && len(g.Free) > 0 && g.fewFree(f):
+	case everyone && len(g.Free) > 0 && few(f, len(g.Waiters), g.Free):
 		g.Shape, g.Root = Straggle, g.Free
 	case f.Job.WorldSize > 0 && len(waits) == f.Job.WorldSize:
 		g.Shape = AllWait
@@ -42,13 +42,13 @@ func (g *Graph) gloo(f *resolve.Facts) bool {
 	return true
 }
 
-// fewFree says that those who wait for nobody are so few beside the waiters, and where they are several so close together, that one thing may hold them.
-func (g *Graph) fewFree(f *resolve.Facts) bool {
-	n, waits := len(g.Free), len(g.Waiters)
-	if n == 1 {
-		return waits > 1
+// few says that those who wait for nobody are so few beside the waiters, and where they are several so close together, that one thing may hold them.
+func few(f *resolve.Facts, waits int, free []int) bool {
+	n := len(free)
+	if n < 2 {
+		return n == 1 && waits > 1
 	}
-	return n < waits && float64(n) <= silentShare*float64(n+waits) && oneNode(f, g.Free)
+	return n < waits && float64(n) <= silentShare*float64(n+waits) && oneNode(f, free)
 }
 
 // inVain are the ranks that waited in vain, by their own words; ok is false where none did, or something failed by itself: time-outs elsewhere
@@ -56,7 +56,7 @@ func (g *Graph) fewFree(f *resolve.Facts) bool {
 func (g *Graph) inVain(f *resolve.Facts) (waits map[int]bool, ok bool) {
 	waits = map[int]bool{}
 	for _, fl := range f.Failures {
-		if !fl.Says(knowledge.OverGloo | knowledge.WaitedInVain) {
+		if !fl.Says(knowledge.OverGloo | knowledge.WaitedInVain | knowledge.PeerLeft) {
 			if fl.Role == knowledge.CauseRole {
 				return nil, false
 			}

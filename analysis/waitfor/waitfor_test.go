@@ -294,6 +294,32 @@ func TestShapes(t *testing.T) {
 			w.waits(0, world0, call{122, "_REDUCE_SCATTER_BASE", 64}, 127, 121)
 			w.waits(1, world0, call{126, "_ALLGATHER_BASE", 32}, 128, 125)
 		}, shape: Diverged},
+		{name: "the one member between those seen, of a group as large as its gather says", play: func(w *world) {
+			for i, r := range []int{4, 6, 7} {
+				w.waits(r, group("15", "mesh_cp", []int{0, 2, 3}[i]), call{1, "ALLGATHER", 8}, 1, -1)
+			}
+			w.obs.Timeouts[0].Work.NumelOut = 32
+			w.speaks(0, 1, 2, 3, 5)
+		}, shape: Straggle, root: []int{5}},
+		{name: "of a group that may be larger nobody is proven", play: func(w *world) {
+			for i, r := range []int{4, 6, 7} {
+				w.waits(r, group("15", "mesh_cp", []int{0, 2, 3}[i]), call{1, "ALLGATHER", 8}, 1, -1)
+			}
+			w.obs.Timeouts[0].Work.NumelOut = 64
+			w.speaks(0, 1, 2, 3, 5)
+		}, shape: Unseen},
+		{name: "one is silent, and nobody says how many there are", play: func(w *world) {
+			for _, r := range others(12, 7) {
+				w.waits(r, world0, reduce10, 10, 9)
+			}
+			w.speaks(7)
+		}, shape: Unseen, frontier: []int{7}},
+		{name: "several are silent on nodes that nobody knows", play: func(w *world) {
+			for _, r := range others(12, 2, 7) {
+				w.waits(r, world0, reduce10, 10, 9)
+			}
+			w.speaks(2, 7)
+		}, shape: Unseen, frontier: []int{}},
 		{name: "groups that wait for each other in a circle", size: 4, play: func(w *world) {
 			w.grid4()
 			w.waits(0, group("11", tp, 0), reduce10, 10, 9)

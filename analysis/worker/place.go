@@ -19,13 +19,19 @@ const (
 // RanksOn is the key of a fact: a host and the first and last of the ranks on it, by a table that a script prints.
 const RanksOn = "ranks_on"
 
+// PlaceOf is the key of a fact: which of how many its writer is, by a file's own first lines ("part 3/10"). Of what, resolve finds out.
+const PlaceOf = "place_of"
+
 // OfPlace says that a fact is of where the file was written: it says nothing of the job.
-func (x *Fact) OfPlace() bool { return x.Key == HostSaid || x.Key == RankSaid || x.Key == RanksOn }
+func (x *Fact) OfPlace() bool {
+	return x.Key == HostSaid || x.Key == RankSaid || x.Key == RanksOn || x.Key == PlaceOf
+}
 
 const (
-	saidLines = 64  // at the top of a file may say where it was written
-	maxSaid   = 400 // bytes of such a line
-	leastSaid = 3   // lines that give a rank, unless one begins with it: one alone may speak of somebody else's
+	saidLines  = 64  // at the top of a file may say where it was written
+	maxSaid    = 400 // bytes of such a line
+	placeLines = 8   // may say which of how many: further down programs count what they do
+	leastSaid  = 3   // lines that give a rank, unless one begins with it: one alone may speak of somebody else's
 )
 
 // saysHost finds the host in what scripts print of their place, and in the prompts of shells: "node gx3 ranks 16-23",
@@ -34,6 +40,9 @@ var saysHost = []*pattern.Regexp{
 	pattern.New(`(?i)(?:^|[\s(,;|])(?:node|host|hostname|node_?name|running on)['"]?(?:\s?[:=]\s?['"]?|\s)([a-z][a-z-]*[0-9][\w-]*(?:\.[a-z][\w-]*)*)(?:$|[\s'"),;:|])`),
 	pattern.New(`^\[?[\w.-]+@([A-Za-z][A-Za-z-]*[0-9][\w-]*(?:\.[A-Za-z][\w-]*)*)(?:\s[^\]\n]{1,80}\]|:[^$#\n]{0,80})[$#](?:\s|$)`),
 }
+
+// placeOf finds a line that begins by saying which of how many its writer is: "part 3/10 on gr4", "worker 2 of 8 ready".
+var placeOf = pattern.New(`(?i)^\W{0,3}(?:[a-z]+ ){0,2}[a-z]{2,12}[ :=#]{1,3}(\d{1,6}) ?(?:/|of) ?(\d{1,6})(?:[\s,;:)\]]|$)`)
 
 // othersHost finds the words of lines that speak of another's host.
 var othersHost = pattern.New(`(?i)error|fail|warn|peer|\bfrom\b|lost|missing|wait|timeout|timed|abort|exit|kill|dead|connect|master|server|resolv|mismatch|detect|remote|driver|\bto (?:node|host)|://`)
@@ -76,6 +85,9 @@ func (r *reader) saidPlace(head []phys) {
 			continue
 		}
 		s := placeIn(text)
+		if i >= placeLines {
+			s.of = nil
+		}
 		// Whether they speak of another's is asked last: most lines say nothing of a place, and finding that out costs less.
 		if s.silent() || othersHost.Match(text) {
 			continue
@@ -98,7 +110,8 @@ type placeSaid struct {
 	text []byte
 	host []byte
 	on   []string // what tabled finds
-	row  [][]byte // that of rowOf
+	row  [][]byte // the match of rowOf
+	of   [][]byte // that of placeOf
 	rank int      // given by a line that nothing labels; NCCL's ranks are those of a communicator, and labels are read elsewhere
 }
 
@@ -112,6 +125,7 @@ func placeIn(text []byte) placeSaid {
 		}
 	}
 	s.on, s.row = tabled(string(text)), rowOf.FindSubmatch(msg)
+	s.of = placeOf.FindSubmatch(msg)
 	if s.pre.Who == line.NoOne {
 		s.rank = saidRank(text)
 	}
@@ -122,13 +136,16 @@ func (s *placeSaid) msg() []byte { return s.text[s.pre.Len:] }
 
 // silent says that a line tells nothing of a place.
 func (s *placeSaid) silent() bool {
-	return s.host == nil && s.on == nil && s.row == nil && s.rank == line.Unknown
+	return s.host == nil && s.on == nil && s.row == nil && s.of == nil && s.rank == line.Unknown
 }
 
-// saidHost reads the host, and which ranks are on it.
+// saidHost reads the host, which of how many the writer is, and which ranks are on a host.
 func (r *reader) saidHost(s *placeSaid) {
 	if s.host != nil {
 		emit(r, &r.obs.Facts, Fact{At: s.at, Key: HostSaid, Value: clip(s.host)})
+	}
+	if s.of != nil {
+		emit(r, &r.obs.Facts, Fact{At: s.at, Key: PlaceOf, Value: string(bytes.Join(s.of[1:], []byte("/")))})
 	}
 	for _, row := range s.on {
 		emit(r, &r.obs.Facts, Fact{At: s.at, Key: RanksOn, Value: row})

@@ -145,11 +145,13 @@ func scopeOf(f *resolve.Facts, ids []int) string {
 // glooFinding quotes those who timed out in Gloo or in a library like it.
 func glooFinding(s *Scene) incident.Finding {
 	var ev []incident.Evidence
-	n, where := 0, "a Gloo collective"
+	n, where := 0, ""
 	for _, fl := range s.Facts.Failures {
 		if waitfor.InVain(fl) {
 			n++
-			where = cmp.Or(fl.Entry().Exchange, where)
+			if where = cmp.Or(fl.Entry().Exchange, where, "a collective"); fl.Says(knowledge.OverGloo) {
+				where = "a Gloo collective"
+			}
 			if len(ev) < 3 {
 				ev = append(ev, FailureEvidence(fl))
 			}

@@ -1,0 +1,114 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// encoders are the logs of six processes, five of which end with an exception; last is what the one with this number wrote last.
+func encoders(silent int, last string, raised func(rank int) string) map[string]string {
+	logs := map[string]string{}
+	for r := range 6 {
+		var b strings.Builder
+		fmt.Fprintf(&b, "trainer %d of 6 on host en%d\n", r, r+1)
+		for step := range 40 {
+			fmt.Fprintf(&b, "2026-04-02 11:%02d:00 step %d loss %.3f\n", step, step*10, 3-float64(step)/50)
+		}
+		if r == silent {
+			b.WriteString(last)
+		} else {
+			fmt.Fprintf(&b, "[rank%d]: Traceback (most recent call last):\n[rank%d]:   File \"/w/enc/loop.py\", line 88, in step\n[rank%d]:     self.bus.sync(grads)\n[rank%d]: %s\n", r, r, r, r, raised(r))
+		}
+		logs[fmt.Sprintf("enc_%d.log", r)] = b.String()
+	}
+	return logs
+}
+
+// TestWhoSaysNothingAmongThoseWhoWaited: whatever library it is, those who waited in vain or lost a peer are not at fault.
+func TestWhoSaysNothingAmongThoseWhoWaited(t *testing.T) {
+	waited := func(r int) string {
+		if r%2 == 0 {
+			return "bus.SyncError: allreduce(grads) timed out after 1200 s"
+		}
+		return "bus.LinkError: channel to peer was dropped"
+	}
+	for name, c := range map[string]struct {
+		silent  int
+		last    string
+		raised  func(int) string
+		verdict string
+		ranks   []int
+		says    string
+	}{
+		"one is silent":    {4, "2026-04-02 11:39:20 compiling the augmenter\n", waited, "rank-stalled", []int{4}, "enc_4.log:42: “compiling the augmenter”"},
+		"everybody waited": {-1, "", waited, "", nil, ""},
+		"one failed by itself": {-1, "", func(r int) string {
+			if r == 2 {
+				return "ValueError: augmenter has 0 stages"
+			}
+			return waited(r)
+		}, "exception", []int{2}, ""},
+		"they asked a store":    {4, "2026-04-02 11:39:20 compiling the augmenter\n", func(int) string { return "store.GetError: GET http://en9/objects/a timed out after 60 s" }, "", nil, ""},
+		"the silent one is cut": {4, "2026-04-02 11:39:20 compiling the augm", waited, "", nil, ""},
+	} {
+		r := diagnosed(t, Input{Sources: written(t, encoders(c.silent, c.last, c.raised), "")})
+		if c.verdict != "" && r.Verdict.Mechanism != c.verdict || !slices.Equal(r.Verdict.Root.Ranks, c.ranks) {
+			t.Errorf("%s: %s of %v, %s", name, r.Verdict.Mechanism, r.Verdict.Root.Ranks, r.Verdict.Summary)
+		}
+		if c.says != "" && (len(r.Recommendations) == 0 || !strings.Contains(r.Recommendations[0].Text, c.says)) {
+			t.Errorf("%s: %+v", name, r.Recommendations)
+		}
+	}
+}
+
+// watchdogs are lines of ranks that gave up waiting after five minutes, each with its place in a group of four.
+func watchdogs(ranks []int, places []int) string {
+	var b strings.Builder
+	for i, r := range ranks {
+		fmt.Fprintf(&b, "[rank%d]:[E513 13:25:57.714781662 ProcessGroupNCCL.cpp:616] [Rank %d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=3, OpType=ALLGATHER, NumelIn=4, NumelOut=16, Timeout(ms)=300000) ran for 300042 milliseconds before timing out.\n", r, places[i])
+		fmt.Fprintf(&b, "[rank%d]:[E513 13:25:57.814781662 ProcessGroupNCCL.cpp:2268] [PG ID 3 PG GUID 9(mesh_x) Rank %d]  failure detected by watchdog at work sequence id: 3 PG status: last enqueued work: 3, last completed work: 2\n", r, places[i])
+	}
+	return b.String()
+}
+
+// TestWhatTheSilentMemberPrintedMeanwhile: its group is whole by the sizes of its gather, and what it prints while others wait holds it.
+func TestWhatTheSilentMemberPrintedMeanwhile(t *testing.T) {
+	const own = "[rank9]: 2026-05-13 13:20:10,100 tokenizing the holdout set\n[rank9]: 2026-05-13 13:23:00,100 tokenizing the holdout set: 12 of 90\n"
+	text := ""
+	for r := range 8 {
+		text += fmt.Sprintf("[rank%d]: ready\n", r)
+	}
+	r := diagnosed(t, Input{Sources: written(t, map[string]string{"t.log": text + own + watchdogs([]int{8, 10, 11}, []int{0, 2, 3})}, "")})
+	if r.Verdict.Mechanism != "rank-stalled" || !slices.Equal(r.Verdict.Root.Ranks, []int{9}) {
+		t.Fatalf("%s of %v", r.Verdict.Mechanism, r.Verdict.Root.Ranks)
+	}
+	if text := r.Recommendations[0].Text; !strings.Contains(text, "While other ranks waited it printed t.log:10: “tokenizing the holdout set: 12 of 90”") {
+		t.Error(text)
+	}
+}
+
+// TestTheLastLineOfWhoMayHoldTheOthers is a clue where nothing says how many ranks there are.
+func TestTheLastLineOfWhoMayHoldTheOthers(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want int64
+	}{
+		"one is silent": {"[rank2]: fetching the vocabulary\n[rank0]: ready\n", 1},
+		"all wait":      {"[rank3]: fetching the vocabulary\n[rank0]: ready\n", 0},
+	} {
+		text := c.text
+		for _, r := range []int{0, 1, 3, 4, 5} {
+			text += fmt.Sprintf("[rank%[1]d]:[E513 13:25:57.714781662 ProcessGroupNCCL.cpp:616] [Rank %[1]d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600042 milliseconds before timing out.\n", r)
+		}
+		r := diagnosed(t, Input{Sources: written(t, map[string]string{"t.log": text}, "")})
+		got := int64(0)
+		if len(r.Standouts) > 0 {
+			got = r.Standouts[0].Evidence[0].Line
+		}
+		if got != c.want || len(r.Verdict.Root.Ranks) > 0 {
+			t.Errorf("%s: line %d, %v", name, got, r.Verdict.Root)
+		}
+	}
+}
