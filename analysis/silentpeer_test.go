@@ -112,3 +112,35 @@ func TestTheLastLineOfWhoMayHoldTheOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestWhomSeveralPointTo: in whatever words, whom processes of several nodes name as gone is where to look.
+func TestWhomSeveralPointTo(t *testing.T) {
+	for name, c := range map[string]struct {
+		whom map[int]int // who names whom
+		head string
+		want string
+	}{
+		"three name one":          {map[int]int{1: 3, 2: 3, 4: 3}, "", "fd3"},
+		"one names one":           {map[int]int{1: 3}, "", ""},
+		"they name each other":    {map[int]int{1: 3, 2: 3, 3: 4}, "", ""},
+		"they name several":       {map[int]int{1: 3, 2: 4}, "", ""},
+		"it is where all meet":    {map[int]int{1: 3, 2: 3, 4: 3}, "MASTER_ADDR=fd3\n", ""},
+		"it is no node of theirs": {map[int]int{1: 9, 2: 9, 4: 9}, "", ""},
+	} {
+		logs := map[string]string{}
+		for n := 1; n < 5; n++ {
+			text := fmt.Sprintf("host fd%d ranks %d-%d\n%s", n, 8*n-8, 8*n-1, c.head)
+			for step := range 30 {
+				text += fmt.Sprintf("2026-02-02 08:%02d:00 step %d loss 2.5\n", step, step)
+			}
+			if whom := c.whom[n]; whom > 0 {
+				text += fmt.Sprintf("Traceback (most recent call last):\n  File \"/w/run.py\", line 3, in step\n    mesh.sync()\nmesh.LinkError: fd%d-ib: peer left the mesh, connection lost\n", whom)
+			}
+			logs[fmt.Sprintf("run-fd%d.log", n)] = text
+		}
+		r := diagnosed(t, Input{Sources: written(t, logs, "")})
+		if r.Verdict.Root.Named != c.want || len(r.Verdict.Root.Nodes) > 0 {
+			t.Errorf("%s: %+v, %s", name, r.Verdict.Root, r.Verdict.Summary)
+		}
+	}
+}

@@ -42,12 +42,13 @@ const (
 	Lost                       // a connection to it broke, as connections do in a row when one process ends
 	Awaited                    // the writer waits for it
 	FirstOut                   // a launcher says that it ended before the others
+	Unreached                  // several processes say that they did not reach it, or lost it
 	Culprit                    // the line says that it failed there, whoever writes it
 	Mentioned                  // the line does not say that it failed
 )
 
 // Blames says that a line which names something so says that something else than its writer failed, or comes before it.
-func (w Whose) Blames() bool { return w == Unheard || w == Lost || w == Awaited || w == FirstOut }
+func (w Whose) Blames() bool { return w == Unheard || w == Lost || w == Awaited || w == FirstOut || w == Unreached }
 
 // Process says that a name of this kind can lead to a process or a node of the job.
 func (k NameKind) Process() bool { return k >= AsRank && k <= AsPID }

@@ -43,6 +43,9 @@ func (b *builder) standouts() {
 		}
 	}
 	b.r.Standouts = append(b.r.Standouts, b.ofFrontier()...)
+	if v.Mechanism != unknown { // the first line is told already
+		b.r.Standouts, silent = append(b.r.Standouts, silent...), nil
+	}
 	for i, l := range novel.Pick(lines, most) {
 		if b.r.Standouts = append(b.r.Standouts, standout(l)); i == 0 {
 			b.r.Standouts = append(b.r.Standouts, silent...)
@@ -282,13 +285,13 @@ func (b *builder) ofFrontier() (out []incident.Standout) {
 // lastOf is the last line of a rank, before a moment where one is known: what it says of its own end tells less.
 func (b *builder) lastOf(r *resolve.Rank, before resolve.Moment, why string) *incident.Standout {
 	last, ok := mechanism.LastLine(r)
+	if f := b.s.Facts; r != nil && f.LastWords != nil && (before.Valid || !ok) {
+		if at, _, said := f.LastWords(r, before, nil); said {
+			last, ok = mechanism.QuoteAt(at, nil), true
+		}
+	}
 	if !ok {
 		return nil
-	}
-	if f := b.s.Facts; f.LastWords != nil && before.Valid {
-		if at, _, ok := f.LastWords(r, before, nil); ok {
-			last = mechanism.QuoteAt(at, nil)
-		}
 	}
 	return &incident.Standout{Severity: severity.Calm.String(), Score: 15, Rank: ptr(r.ID), Node: r.Node, N: 1, Files: 1, Evidence: []incident.Evidence{last},
 		Reasons: []incident.Reason{{Part: "spatial", Points: 15, Text: why}}}

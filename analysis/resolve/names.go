@@ -68,6 +68,7 @@ func (f *Facts) named() (all []*Naming) {
 	if n := f.firstOut(); n != nil {
 		all = append(all, n)
 	}
+	all = append(all, f.pointedAt()...)
 	slices.SortStableFunc(all, func(a, b *Naming) int { return comparePos(&a.At.Pos, &b.At.Pos) })
 	return all
 }

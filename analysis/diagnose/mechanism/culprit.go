@@ -76,7 +76,7 @@ func culprit(s *Scene, whose knowledge.Whose) *Culprit {
 		return c
 	}
 	c.Summary = saidOf(n, names[0], by[names[0]])
-	if whose == knowledge.Lost || whose == knowledge.Awaited {
+	if whose == knowledge.Lost || whose == knowledge.Awaited || whose == knowledge.Unreached {
 		c.Named = c.Name
 	} else {
 		c.Ranks, c.Nodes = single(n.Ranks), single(n.Nodes)
@@ -105,11 +105,12 @@ func culprit(s *Scene, whose knowledge.Whose) *Culprit {
 
 // happened is how each word about another process reads.
 var happened = map[knowledge.Whose]struct{ went, by, several, means string }{
-	knowledge.Unheard:  {" stopped responding", "stopped hearing from it", "no process could reach ", "to those processes, a dead peer and one that is cut off look the same"},
-	knowledge.Lost:     {" disappeared", "lost contact with it", "connections were lost to ", "the processes that lost contact only notice that it is gone"},
-	knowledge.Awaited:  {" did not arrive", "waited for it", "processes waited for ", "the waiting process is not at fault"},
-	knowledge.Culprit:  {": a line says that something failed there", "", "lines say that something failed at ", "the line is a consequence of the failure and doesn't show what failed"},
-	knowledge.FirstOut: {" exited first", "", "the first to exit were ", "the launcher reports it before all others"},
+	knowledge.Unheard:   {" stopped responding", "stopped hearing from it", "no process could reach ", "to those processes, a dead peer and one that is cut off look the same"},
+	knowledge.Lost:      {" disappeared", "lost contact with it", "connections were lost to ", "the processes that lost contact only notice that it is gone"},
+	knowledge.Unreached: {" could not be reached", "couldn't reach it", "processes couldn't reach ", "to those processes, a dead peer and one that is cut off look the same"},
+	knowledge.Awaited:   {" did not arrive", "waited for it", "processes waited for ", "the waiting process is not at fault"},
+	knowledge.Culprit:   {": a line says that something failed there", "", "lines say that something failed at ", "the line is a consequence of the failure and doesn't show what failed"},
+	knowledge.FirstOut:  {" exited first", "", "the first to exit were ", "the launcher reports it before all others"},
 }
 
 // saidOf is what happened to whom, and who says so.

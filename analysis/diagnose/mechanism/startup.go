@@ -84,6 +84,7 @@ func initUnreachable(s *Scene) *Proposal {
 		p.neverCame(s, fls)
 		p.shared(s)
 		p.nameAbsent(f)
+		p.unreached(s)
 		if failedElsewhere(f, telling(fls)) {
 			p.Class = Symptom
 		}
@@ -106,6 +107,16 @@ func initUnreachable(s *Scene) *Proposal {
 		return p
 	}
 	return nil
+}
+
+// unreached names the one node that several others did not reach, where nothing else is named.
+func (p *Proposal) unreached(s *Scene) {
+	c := Named(s, knowledge.Unreached)
+	if c == nil || p.Named != "" || len(p.Frontier)+len(p.Ranks)+len(p.Nodes) > 0 {
+		return
+	}
+	p.Named, p.Scope, p.Summary = c.Named, "unknown", c.Summary
+	p.For = append(p.For, c.For)
 }
 
 // lostLater says that a launcher lost its rendezvous when its processes had long talked to each other: they had met there. A group of their

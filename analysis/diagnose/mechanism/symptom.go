@@ -62,7 +62,7 @@ func peerLost(s *Scene) *Proposal {
 	unknown := "these logs don't show why"
 	c := Named(s, knowledge.Unheard, knowledge.Lost)
 	if c == nil {
-		c, unknown = Named(s, knowledge.Awaited), "these logs don't show why"
+		c = Named(s, knowledge.Unreached, knowledge.Awaited)
 	}
 	if p.takes(c, unknown); c == nil {
 		p.Needs = append(p.Needs, needPeer)
