@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,5 +106,33 @@ func TestAToolsOutputNamedAfterARankIsNoLog(t *testing.T) {
 	}
 	if len(r.Verdict.Root.Ranks) > 0 || len(r.Artifacts) != 1 {
 		t.Errorf("%s of %v, %d artefacts", r.Verdict.Mechanism, r.Verdict.Root.Ranks, len(r.Artifacts))
+	}
+}
+
+// TestOneOfManyInACallOfTheFileSystem: where all others wait for their GPUs, it is whom they wait for; where many are, nobody is.
+func TestOneOfManyInACallOfTheFileSystem(t *testing.T) {
+	reads := "#0  0x00007f11 in __GI___libc_pread64 (fd=9) at pread64.c:25\n#1  0x00007f13 in nc_get_vara_float () from /usr/lib/libnetcdf.so.19\n"
+	waits := "#0  0x00007f11 in cuStreamSynchronize () from /usr/lib/libcuda.so.1\n#1  0x00007f12 in cudaStreamSynchronize () from /usr/lib/libcudart.so.12\n"
+	for name, c := range map[string]struct {
+		reading []int
+		want    []int
+	}{
+		"one reads": {[]int{3}, []int{3}},
+		"two read":  {[]int{1, 3}, nil},
+		"all read":  {[]int{0, 1, 2, 3, 4}, nil},
+		"nobody":    {nil, nil},
+	} {
+		logs := map[string]string{"sea.out": "2026-06-16 19:27:34 step 880 loss 0.31\n2026-06-16 19:28:34 step 890 loss 0.31\n"}
+		for r := range 5 {
+			stack := waits
+			if slices.Contains(c.reading, r) {
+				stack = reads
+			}
+			logs[fmt.Sprintf("bt-rank%d.txt", r)] = fmt.Sprintf("$ gdb -p %d -batch -ex bt\n%s#2  0x00005511 in _PyEval_EvalFrameDefault ()\n", 700+r, stack)
+		}
+		r := diagnosed(t, Input{Sources: written(t, logs, "")})
+		if !slices.Equal(r.Verdict.Root.Ranks, c.want) {
+			t.Errorf("%s: %s of %v", name, r.Verdict.Mechanism, r.Verdict.Root.Ranks)
+		}
 	}
 }

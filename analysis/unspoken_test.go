@@ -38,7 +38,7 @@ func TestWhoIsMissingAmongThoseThatWaitedIsNamed(t *testing.T) {
 		if v.Status != incident.Inconclusive || v.Mechanism != "rank-stalled" || !slices.Equal(v.Root.Frontier, []int{5}) || len(v.Root.Ranks) > 0 {
 			t.Errorf("%q: %s %s, ranks %v, frontier %v", line, v.Status, v.Mechanism, v.Root.Ranks, v.Root.Frontier)
 		}
-		if s := r.Standouts; len(s) != 2 || s[1].Rank == nil || *s[1].Rank != 5 || !strings.HasSuffix(s[1].Statement, "epoch hook begins on shard 12") {
+		if s := r.Standouts; len(s) != 2 || s[0].Rank == nil || *s[0].Rank != 5 || !strings.HasSuffix(s[0].Statement, "epoch hook begins on shard 12") {
 			t.Errorf("%q: shown is %s", line, standoutsOf(r))
 		}
 	}

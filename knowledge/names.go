@@ -48,7 +48,9 @@ const (
 )
 
 // Blames says that a line which names something so says that something else than its writer failed, or comes before it.
-func (w Whose) Blames() bool { return w == Unheard || w == Lost || w == Awaited || w == FirstOut || w == Unreached }
+func (w Whose) Blames() bool {
+	return w == Unheard || w == Lost || w == Awaited || w == FirstOut || w == Unreached
+}
 
 // Process says that a name of this kind can lead to a process or a node of the job.
 func (k NameKind) Process() bool { return k >= AsRank && k <= AsPID }

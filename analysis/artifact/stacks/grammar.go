@@ -41,6 +41,12 @@ var (
 	gdbPyBt    = pattern.New(`^Traceback \(most recent call first\):$`)
 	gdbPyFrame = pattern.New(`^\s*File "(.*)", line (\d{1,9}), in (\S+)`)
 
+	// Frames from the outermost on: pystack, and what programs print of their threads by themselves.
+	lastThread = pattern.New(`^(?:Traceback|Stack|Thread)\b(?: for)?(?: thread)?:? (\S{1,40})(?: \((.*?)\))?.*\(most recent call last\):$`)
+	lastFrame  = pattern.New(`^\s*(?:\((Python|C|C\+\+|Cython|Native)\) )?File "(.*)", line (\d{1,9}), in (\S+)(?: \((.*)\))?$`)
+	// A command that looks at one process.
+	looksAt = pattern.New(`^[$#>%] (?:sudo )?(?:gdb|pstack|gstack|pystack|py-spy|eu-stack|jstack|lldb)\b.*?(?:\s|=)(\d{2,10})(?:\s|$)`)
+
 	procStack   = pattern.New(`/proc/(\d{1,10})/(?:task/\d{1,10}/)?stack\b`)
 	kernelFrame = pattern.New(`^\[<[0-9a-f]{1,16}>\] ([A-Za-z_][\w.]*)\+0x[0-9a-f]+/0x[0-9a-f]+`)
 
@@ -309,7 +315,7 @@ func (p *processes) row(text string) (State, bool) {
 }
 
 // begun is what some line of every dump holds: most logs have none of it, and need not be read line by line.
-var begun = []string{"Thread ", "most recent call first", "#0", "#1", "TID ", "[<", "PID"}
+var begun = []string{"Thread ", "most recent call first", "most recent call last", "#0", "#1", "TID ", "[<", "PID"}
 
 func holds(text []byte, marks ...string) bool {
 	for _, m := range marks {

@@ -28,6 +28,7 @@ const (
 	Lock       Place = "lock"
 	Subprocess Place = "subprocess"
 	Network    Place = "network"
+	Files      Place = "files"
 	Driver     Place = "driver"
 	Compute    Place = "compute"
 	User       Place = "user"
@@ -70,7 +71,7 @@ var words = []struct {
 	{Loader, "waiting for its data loader"}, {Checkpoint, "saving or loading a checkpoint"}, {Storage, "in the kernel, waiting for storage"}, {Compile, "compiling"},
 	{Prepare, "preparing or downloading data"},
 	{GIL, "waiting for Python's global lock"}, {Lock, "waiting for a lock"}, {Subprocess, "waiting for a program it had started"}, {Network, "reading from the network"},
-	{Driver, "in the GPU's driver"}, {Compute, "in the model's computation"}, {User, "in the job's own code"},
+	{Files, "in a call of the file system"}, {Driver, "in the GPU's driver"}, {Compute, "in the model's computation"}, {User, "in the job's own code"},
 }
 
 // weight says which of several frames of one stack tells its place: the innermost of the heaviest weight.
@@ -180,6 +181,8 @@ var table = []row{
 	{native: true, funcs: "c10d::ProcessGroupNCCL::WorkNCCL::wait* c10d::ProcessGroupNCCL::WorkNCCL::synchronize* c10d::ProcessGroupGloo::AsyncWork::wait* c10d::Work::wait*", place: Collective, op: "wait"},
 	{native: true, funcs: "c10d::TCPStore::wait* c10d::TCPStore::doWait* c10d::PrefixStore::wait*", place: Rendezvous},
 
+	{native: true, funcs: "__libc_pread* __GI___libc_pread* __pread* pread pread64 preadv* __libc_pwrite* __GI___libc_pwrite* __pwrite* pwrite pwrite64 pwritev* fsync __GI_fsync fdatasync __GI_fdatasync msync " +
+		"open64 __libc_open* __GI___libc_open* __open* openat* fstat* __fxstat* lstat* __lxstat* stat64 __xstat* statx getdents* __getdents* flock __GI_flock ftruncate* fallocate* posix_fallocate*", place: Files, weight: weak},
 	{kernel: true, funcs: "nfs_* nfs4_* nfs3_* rpc_wait_bit_killable* __rpc_execute* ll_file_* ll_read* ll_write* cl_io_* cl_sync_io_wait* ptlrpc_* osc_* gpfs* cxiWaitEventWait* ceph_* fuse_* request_wait_answer* beegfs* " +
 		"wait_on_page_bit* folio_wait_bit* wait_on_page_writeback* io_schedule* balance_dirty_pages* ext4_* xfs_* btrfs_* jbd2_* blkdev_* cifs_* smb2_*", place: Storage},
 	{kernel: true, funcs: "uvm_* nv_* nvidia_* os_acquire_* rm_* kfd_* amdgpu_*", place: Driver},

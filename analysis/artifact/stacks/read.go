@@ -171,6 +171,11 @@ func (r *reader) take(s *stream, msg string, at At) bool {
 		r.environ(s, m[1], m[2])
 		return true
 	}
+	if pid, ok := lookedAt(msg); ok {
+		r.close(s)
+		s.head.pid, s.fresh = pid, true
+		return true
+	}
 	if h, ok := headerOf(msg); ok {
 		r.close(s)
 		if h.host == "" {
@@ -180,6 +185,19 @@ func (r *reader) take(s *stream, msg string, at At) bool {
 		return true
 	}
 	return false
+}
+
+// lookedAt is the process that a tool was told to look at, by the command above what it printed.
+func lookedAt(msg string) (pid int, ok bool) {
+	if len(msg) < 2 || len(msg) > maxText || msg[1] != ' ' {
+		return 0, false
+	}
+	m := looksAt.FindStringSubmatch(msg)
+	if m == nil {
+		return 0, false
+	}
+	pid, err := strconv.Atoi(m[1])
+	return pid, err == nil
 }
 
 // environOf reads NAME=value.
@@ -313,6 +331,16 @@ func (r *reader) thread(s *stream, msg string, at At) bool {
 		r.add(s, t)
 		return true
 	}
+	if m := lastThread.FindStringSubmatch(msg); m != nil {
+		if !s.open || s.cur.Tool != Traceback || has(s.threads, m[1]) {
+			r.close(s)
+			r.begin(s, Traceback, at)
+		}
+		t := Thread{ID: clip(m[1]), Name: clip(m[2]), At: at}
+		t.TID, _ = strconv.Atoi(m[1])
+		r.add(s, t)
+		return true
+	}
 	if m := euThread.FindStringSubmatch(msg); m != nil {
 		if !s.open || s.cur.Tool != GDB {
 			r.close(s)
@@ -430,6 +458,16 @@ func (r *reader) frame(s *stream, msg string, at At) bool {
 			return r.call(s, Frame{Func: clip(m[3]), File: clip(m[1]), Line: n, At: at})
 		}
 		return len(msg) > 4 && msg[:4] == "    " // the source that py-bt prints under a frame
+	case Traceback:
+		if m := lastFrame.FindStringSubmatch(msg); m != nil {
+			n, _ := strconv.Atoi(m[3])
+			f := Frame{Func: clip(m[4]), File: clip(m[2]), Line: n, Native: m[1] != "" && m[1] != "Python" && m[1] != "Cython", At: at}
+			if f.Native && m[5] != "" {
+				f.File = clip(m[5])
+			}
+			return r.call(s, f)
+		}
+		return strings.HasPrefix(msg, "    ") // the source under a frame
 	case Kernel:
 		return msg == "[<0>] 0xffffffffffffffff"
 	}
@@ -500,6 +538,11 @@ func (r *reader) close(s *stream) {
 	}
 	s.open = false
 	s.cur.options()
+	if s.cur.Tool == Traceback {
+		for i := range s.threads {
+			slices.Reverse(s.threads[i].Frames)
+		}
+	}
 	if !s.cur.settle(s.threads) {
 		s.group = nil
 		return

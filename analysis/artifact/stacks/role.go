@@ -109,7 +109,7 @@ func mainThread(s *Stack, threads []Thread) int {
 	}
 	// faulthandler: threads that Python started end in threading.py; the newest stand first, the main thread last.
 	for i := len(threads) - 1; i >= 0; i-- {
-		if t := &threads[i]; len(t.Frames) > 0 && !started(t) && (s.Tool == FaultHandler || len(threads) == 1) {
+		if t := &threads[i]; len(t.Frames) > 0 && !started(t) && (s.Tool == FaultHandler || s.Tool == Traceback || len(threads) == 1) {
 			return i
 		}
 	}
@@ -125,6 +125,18 @@ func started(t *Thread) bool {
 	return strings.HasPrefix(f.Func, "_bootstrap") && base(f.File) == "threading.py"
 }
 
+// asked is the frame by which a library was asked for what ends in a call of the system: its outermost in a row, which says more than libc's.
+func asked(frames []Frame, call int) int {
+	out := call
+	for i := call + 1; i < len(frames) && frames[i].Native && frames[i].File != ""; i++ {
+		if out > call && base(frames[i].File) != base(frames[out].File) {
+			break
+		}
+		out = i
+	}
+	return out
+}
+
 // settle fills in what the threads of a process say, and forgets what does not matter.
 func (s *Stack) settle(threads []Thread) bool {
 	s.Threads, s.Named, s.User = len(threads), -1, -1
@@ -134,7 +146,9 @@ func (s *Stack) settle(threads []Thread) bool {
 	}
 	t := threads[i]
 	s.Kind = kindOf(s.Command, t.Frames)
-	s.Place, s.Op, s.Named = placeOf(t.Frames)
+	if s.Place, s.Op, s.Named = placeOf(t.Frames); s.Place == Files {
+		s.Named = asked(t.Frames, s.Named)
+	}
 	s.User = userFrame(t.Frames)
 	h := fnv.New64a()
 	for k := range t.Frames {

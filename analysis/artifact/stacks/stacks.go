@@ -2,7 +2,7 @@
 // pstack and eu-stack, /proc/PID/stack, and lists of processes by ps. Many dumps may stand in one file, in one after the other or
 // line by line with labels of launchers in front.
 //
-// Formats: py-spy src/dump.rs and src/stack_trace.rs (0.3 … 0.4); CPython Python/traceback.c and Modules/faulthandler.c (3.8 …
+// Formats: pystack's report and threads that print where they are by Python's traceback module; py-spy src/dump.rs and src/stack_trace.rs (0.3 … 0.4); CPython Python/traceback.c and Modules/faulthandler.c (3.8 …
 // 3.14); gdb "thread apply all bt" and "py-bt" (8 … 16); elfutils' eu-stack; Linux fs/proc/base.c (/proc/PID/stack, wchan).
 package stacks
 
@@ -35,6 +35,7 @@ const (
 	FaultHandler Tool = "faulthandler"
 	GDB          Tool = "gdb"
 	Kernel       Tool = "/proc/PID/stack"
+	Traceback    Tool = "traceback" // the outermost call first, as pystack prints it, too
 )
 
 // At is where a fact stands: Len bytes from offset Off on, in line No, with what the labels in front of it state.

@@ -116,6 +116,31 @@ var kinds = []kind{
   }
 ]
 `, tool: PySpy, pid: 4242, place: Checkpoint, frame: "_save", threads: 1},
+	{name: "pystack", text: `$ pystack remote --native 812
+Traceback for thread 845 (pt_autograd_0) [] (most recent call last):
+    (C) File "???", line 0, in __clone3 (libc.so.6)
+
+Traceback for thread 812 (python) [Has the GIL] (most recent call last):
+    (Python) File "/w/tune.py", line 40, in main
+        loss = step(batch)
+    (Python) File "/opt/site-packages/torch/distributed/distributed_c10d.py", line 2501, in all_reduce
+        work.wait()
+`, tool: Traceback, pid: 812, place: Collective, op: "all_reduce", frame: "all_reduce", user: "main", threads: 2},
+	{name: "threads that print where they are", text: `Thread MainThread (most recent call last):
+  File "/w/tune.py", line 40, in main
+    save(model)
+  File "/opt/site-packages/torch/serialization.py", line 850, in _save
+    zip_file.write_record(name, storage, num_bytes)
+Thread Thread-2 (most recent call last):
+  File "/usr/lib/python3.11/threading.py", line 1002, in _bootstrap
+    self._bootstrap_inner()
+`, tool: Traceback, place: Checkpoint, frame: "_save", user: "main", threads: 2},
+	{name: "gdb, in a library that reads a file", text: `# gdb -p 77 -batch -ex bt
+#0  0x00007f11 in __GI___libc_preadv64 (fd=9) at preadv64.c:26
+#1  0x00007f12 in nc4_io_read () from /usr/lib/libnetcdf.so.19
+#2  0x00007f13 in nc_get_vara_float () from /usr/lib/libnetcdf.so.19
+#3  0x00005511 in _PyEval_EvalFrameDefault ()
+`, tool: GDB, pid: 77, place: Files, frame: "nc_get_vara_float", threads: 1},
 }
 
 func labelled(text, label string) string {
