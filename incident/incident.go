@@ -216,8 +216,18 @@ type Verdict struct {
 	Suspects   []Suspect   `json:"suspects"`
 	Root       Root        `json:"root"`
 	Needs      []Need      `json:"needs"`
+	// Stated is what the message of the error at the root, or of the most suspicious line, states about its cause; nil where it states none.
+	Stated *Stated `json:"stated,omitempty"`
 	// Ending says, where no failure was found, whether the job's end was seen.
 	Ending string `json:"ending,omitempty"`
+}
+
+// Stated is a cause that a message states in words or in a code of a public vocabulary.
+type Stated struct {
+	Cause   string `json:"cause"`
+	Title   string `json:"title,omitempty"` // where it says more than the mechanism's
+	Meaning string `json:"meaning"`
+	Code    string `json:"code,omitempty"` // "S3 RequestTimeTooSkewed"
 }
 
 // Endings of a job in which no failure was found; "" where it was ended from outside.

@@ -72,11 +72,13 @@ func (k *Catalogue) Signatures() []Signature { return k.compiled().all }
 // Lookup finds a signature by its id.
 func (k *Catalogue) Lookup(id ID) (Signature, bool) {
 	c := k.compiled()
-	i, ok := c.byID[id]
-	if !ok {
-		return Signature{}, false
+	if i, ok := c.byID[id]; ok {
+		return c.all[i], true
 	}
-	return c.all[i], true
+	if s, ok := CauseStated(id); ok {
+		return s.Signature, true
+	}
+	return Signature{}, false
 }
 
 // Entry returns the signature of an id; that of an id that no line has states nothing. The caller must not change it.
@@ -84,6 +86,9 @@ func (k *Catalogue) Entry(id ID) *Signature {
 	c := k.compiled()
 	if i, ok := c.byID[id]; ok {
 		return &c.all[i]
+	}
+	if s, ok := CauseStated(id); ok {
+		return &s.Signature
 	}
 	return &Signature{}
 }

@@ -43,6 +43,8 @@ func headline(r *incident.Report) (text, tone string) {
 		return "No known failure matches", "open"
 	case v.Status == incident.Inconclusive:
 		text, tone = capital(mechanismTitle(v.Mechanism)), "open"
+	case v.Stated != nil && v.Stated.Title != "":
+		text, tone = capital(flat(v.Stated.Title)), "bad"
 	default:
 		text, tone = capital(mechanismTitle(v.Mechanism)), "bad"
 	}

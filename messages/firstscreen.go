@@ -130,8 +130,15 @@ func saidIn(headline string, v incident.Verdict) bool {
 	return true
 }
 
-// likelyReason is the first suspect of a decided verdict.
+// likelyReason is what the error's own message states, else the first suspect of a decided verdict.
 func likelyReason(v incident.Verdict) string {
+	if s := v.Stated; s != nil {
+		t := strings.TrimSuffix(flat(s.Meaning), ".")
+		if s.Code != "" {
+			t += " (" + flat(s.Code) + ")"
+		}
+		return sentence(t)
+	}
 	if len(v.Candidates) > 1 || len(v.Suspects) == 0 {
 		return ""
 	}

@@ -7,6 +7,7 @@ import (
 
 	"faultline/analysis/worker"
 	"faultline/knowledge"
+	"faultline/knowledge/stated"
 	"faultline/pattern"
 )
 
@@ -124,6 +125,7 @@ var contextLast = []contextRule{
 	}, always(unexplained), "a file or the input ended; no other process was involved"},
 	{func(s *setting) bool { return s.plain && s.joining && unreachable.MatchString(s.x.Message) }, caused(knowledge.InitUnreachable), "it was joining a group of processes"},
 	{func(s *setting) bool { return s.plain && netErrors[s.class] && s.store }, caused(knowledge.StorageRetriesExhausted), "it was accessing a store"},
+	{(*setting).speaks, (*setting).asStated, "its message states the cause"},
 }
 
 // inContext is what the exception means where its process was about something, and why; no reason where that changes nothing.
@@ -295,6 +297,36 @@ func inSharedMemory(x *worker.Exception) bool {
 	}
 	file := x.Frames[len(x.Frames)-1].File
 	return strings.HasSuffix(file, "/multiprocessing/synchronize.py") || strings.HasSuffix(file, "/multiprocessing/shared_memory.py")
+}
+
+// stated is what the message of an exception states; where that says nothing, the message of what it was raised from, or of
+// what a loader's process raised, the nearest first.
+func (s *setting) stated() (st stated.Statement, by *worker.Exception) {
+	codes := s.known.Reads(stated.Codes)
+	if st, ok := states(s.x, codes); ok || !s.x.From && !s.loading {
+		return st, s.x
+	}
+	for i := len(s.x.Cause) - 1; i >= 0; i-- {
+		if st, ok := states(&s.x.Cause[i], codes); ok {
+			return st, &s.x.Cause[i]
+		}
+	}
+	return stated.Statement{}, s.x
+}
+
+// speaks says that nothing else is known of an exception, and that its message states a cause.
+func (s *setting) speaks() bool {
+	if s.Meaning != unexplained {
+		return false
+	}
+	st, _ := s.stated()
+	return st.Cause != ""
+}
+
+// asStated is what such an exception means: the entry of the cause, in the case of it that the traceback or the names in its words tell.
+func (s *setting) asStated() Meaning {
+	st, by := s.stated()
+	return meaningOf(s.known, &st, s.about()|aboutOf(by.Message))
 }
 
 // onTheWayOut says that a process that was already handling an exception of its own then met the others' absence: what it tells

@@ -65,14 +65,14 @@ func (p *printed) exception(x *worker.Exception) {
 	if fl.Sign == "" && fl.Role == knowledge.SymptomRole {
 		fl.spoken = ofPeers(x)
 	}
-	if now, why := s.inContext(); why != "" {
+	if now, why := s.inContext(); why != "" && !f.signed(x, now) {
 		fl.amend(now, why, x.Pos)
 	}
 	if i := slices.IndexFunc(x.Told, func(t worker.Told) bool { return t.ID == fl.Sign }); i >= 0 && fl.Role != knowledge.ConsequenceRole {
 		fl.Told = &x.Told[i]
 	}
-	if x.Bare && fl.Sign == "" {
-		if fl.Mechanism != knowledge.Exception || !f.lastWords(x) {
+	if _, stated := fl.Stated(); x.Bare && (fl.Sign == "" || stated) {
+		if fl.Mechanism != knowledge.Exception && !stated || !f.lastWords(x) {
 			return
 		}
 		bare := fl.Meaning()
@@ -101,6 +101,16 @@ func (p *printed) exception(x *worker.Exception) {
 		return
 	}
 	p.reported(&fl)
+}
+
+// signed says that a meaning is no more than what a message states, and that the line itself is known to say so or more: std::terminate's.
+func (f *Facts) signed(x *worker.Exception, m Meaning) bool {
+	if _, ok := knowledge.CauseStated(m.Sign); !ok {
+		return false
+	}
+	return slices.ContainsFunc(f.Obs.Signs, func(s worker.Sign) bool {
+		return s.File == x.File && s.Line == x.Line && f.Known.Entry(s.ID).Role == knowledge.CauseRole
+	})
 }
 
 // unabridged is an exception in whose words its file ends, with those of one that others raised and that begins so; else itself.

@@ -350,6 +350,15 @@ func (fl *Failure) Entry() *knowledge.Signature { return fl.known.Entry(fl.Sign)
 // Says tells whether the failure's line states any of these facts.
 func (fl *Failure) Says(t knowledge.Trait) bool { return (fl.Entry().Says|fl.spoken)&t != 0 }
 
+// Stated tells which of the closed list of causes a failure's message states, "" where its meaning rests on anything else.
+func (fl *Failure) Stated() (*knowledge.StatedCause, bool) { return knowledge.CauseStated(fl.Sign) }
+
+// StatesOpenly says that it states a cause which leaves open who has to act.
+func (fl *Failure) StatesOpenly() bool {
+	s, ok := fl.Stated()
+	return ok && s.Open
+}
+
 // LostPeer tells whether the failure's line says that another process is gone, and of nothing that is wrong with its writer.
 func (fl *Failure) LostPeer() bool {
 	return fl.Role == knowledge.SymptomRole && fl.Mechanism.Is(knowledge.PeerGone)

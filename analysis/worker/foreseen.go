@@ -3,6 +3,8 @@ package worker
 import (
 	"slices"
 	"strings"
+
+	"faultline/knowledge/stated"
 )
 
 // foreseen are the readers of failures and ends whose wordings are written in code, each of which a catalogue can leave out. Not among them:
@@ -22,6 +24,9 @@ func Foreseen(line string) []string {
 		if slices.Contains(foreseen, h.name) && slices.ContainsFunc(h.literals, func(l string) bool { return strings.Contains(line, l) }) {
 			names = append(names, h.name)
 		}
+	}
+	if stated.HoldsCode(line) {
+		names = append(names, stated.Codes)
 	}
 	return names
 }

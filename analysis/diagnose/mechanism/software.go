@@ -88,6 +88,7 @@ func exception(s *Scene) *Proposal {
 			return nil
 		}
 		reducerNames(s, p)
+		p.statedElse()
 		if p.Own = slices.ContainsFunc(p.Failures, ownMistake); !p.Own && len(p.Rivals) == 0 && !slices.ContainsFunc(p.First, func(fl *resolve.Failure) bool { return ownWords(s.Facts, fl) }) {
 			p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.9
 			p.Why = "no known failure matches its message; a library raised it or the system refused something, so the code may not be at fault"

@@ -229,5 +229,8 @@ func told(known *knowledge.Catalogue, l *novel.Line) (explain.Entry, bool) {
 			return e, true
 		}
 	}
+	if cause, slug := resolve.Stated(known, l.Text); cause != nil && slug != knowledge.Exception {
+		return explain.Entry{Mechanism: slug, Title: cause.Title, Meaning: cause.Meaning}, true
+	}
 	return explain.Entry{}, false
 }

@@ -21,7 +21,7 @@ var unreached = pattern.New(`^\[Errno 1(?:01|04|10|11|12|13)\]`)
 
 // unanswered says that a rank which waits for one that died raises this as well as a program whose own server is down.
 func unanswered(fl *resolve.Failure) bool {
-	return fl.Exc != nil && fl.Sign == "" && notAnswered(fl.Exc) && (len(fl.Exc.Cause) == 0 || notAnswered(&fl.Exc.Cause[0]))
+	return fl.Exc != nil && (fl.Sign == "" || fl.StatesOpenly()) && notAnswered(fl.Exc) && (len(fl.Exc.Cause) == 0 || notAnswered(&fl.Exc.Cause[0]))
 }
 
 func notAnswered(x *worker.Exception) bool {
@@ -108,4 +108,13 @@ func raisedFirst(s *Scene) *Proposal {
 	p.Rivals, p.Base, p.Direct, p.Echo = []knowledge.Slug{knowledge.PeerLost, knowledge.Unknown}, 0.9, false, true
 	p.Why = "it shows that something did not respond, but not what: another process in the job may have died, or the program's own server"
 	return p
+}
+
+// statedElse adds what else the causes may be that the messages of the first failures state.
+func (p *Proposal) statedElse() {
+	for _, fl := range p.First {
+		if s, ok := fl.Stated(); ok {
+			p.Rivals = append(p.Rivals, unnamed(p, s.LooksLike)...)
+		}
+	}
 }

@@ -1,0 +1,338 @@
+// Package stated reads what the message of an error states about its cause: codes of public vocabularies, and short phrases in English.
+// It reads one message, whoever raised it; whether that message ended a job is the engine's business.
+package stated
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"faultline/knowledge"
+)
+
+// Codes is the name under which a catalogue leaves out the codes of public vocabularies.
+const Codes = "codes"
+
+// Statement is what a message states.
+type Statement struct {
+	Cause knowledge.ID
+	// Code is the code that states it, with its vocabulary; "" where words do.
+	Code, Of string
+	Store    bool // the vocabulary is one of stores
+	// Words are those that state it, as the message has them; "" where a code does.
+	Words string
+}
+
+// mostText is how many bytes of a message are looked at: what is longer is a dump of data.
+const mostText = 2 << 10
+
+// Read tells what an error states, by its class as printed and its message. Words behind a code that names only a kind of error say
+// more than that code; the name of the class says least. Without codes only words are read.
+func Read(class, message string, codes bool) (Statement, bool) {
+	message = message[:min(len(message), mostText)]
+	if codes {
+		if s, ok := coded(class+": "+message, false); ok {
+			return s, true
+		}
+	}
+	if s, ok := phrased(message); ok {
+		return s, true
+	}
+	if codes {
+		if s, ok := coded(message, true); ok {
+			return s, true
+		}
+	}
+	return phrased(class[strings.LastIndexAny(class, ".:")+1:])
+}
+
+// HoldsCode says that a text holds a code of a vocabulary.
+func HoldsCode(text string) bool {
+	_, narrow := coded(text, false)
+	_, wide := coded(text, true)
+	return narrow || wide
+}
+
+// Vocabularies names the public vocabularies with their sources.
+func Vocabularies() (out [][2]string) {
+	for _, v := range vocabularies {
+		out = append(out, [2]string{v.name, v.source})
+	}
+	return out
+}
+
+// book is a vocabulary fit for look-up.
+type book struct {
+	*vocabulary
+	after []*regexp.Regexp
+	means map[string]knowledge.ID
+}
+
+var books = sync.OnceValue(func() []book {
+	var out []book
+	for i := range vocabularies {
+		b := book{vocabulary: &vocabularies[i], means: map[string]knowledge.ID{}}
+		for _, expr := range b.vocabulary.after {
+			b.after = append(b.after, regexp.MustCompile(expr))
+		}
+		for id, codes := range b.codes {
+			for code := range strings.FieldsSeq(codes) {
+				b.means[code] = id
+			}
+		}
+		out = append(out, b)
+	}
+	return out
+})
+
+var identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]{3,63}`)
+
+// coded finds the first code that a vocabulary knows.
+func coded(text string, wide bool) (Statement, bool) {
+	var words []string
+	for _, b := range books() {
+		if b.wide != wide {
+			continue
+		}
+		found := words
+		if b.after == nil {
+			if words == nil {
+				words = identifier.FindAllString(text, -1)
+				found = words
+			}
+		} else {
+			found = captured(b.after, text)
+		}
+		for _, code := range found {
+			if id := b.means[code]; id != "" {
+				return Statement{Cause: id, Code: code, Of: b.name, Store: b.store}, true
+			}
+		}
+	}
+	return Statement{}, false
+}
+
+func captured(exprs []*regexp.Regexp, text string) (out []string) {
+	for _, e := range exprs {
+		for _, m := range e.FindAllStringSubmatch(text, 4) {
+			out = append(out, m[1])
+		}
+	}
+	return out
+}
+
+// word is one word of a clause.
+type word struct {
+	text     string // in lower case; "" for a number, a path, or what stands in quotation marks
+	from, to int
+}
+
+// near is how many words may stand between a fate and its thing behind it: a name, a number; far how many behind a thing, which may have
+// more words of its own: "the token of account x has expired".
+const near, far = 3, 5
+
+// phrased finds the first clause that states a cause in words, the last such part of it: behind a colon stands what happened.
+func phrased(text string) (Statement, bool) {
+	for _, sentence := range sentences(text) {
+		var last Statement
+		for _, clause := range clauses(sentence) {
+			if s, ok := clausal(clause); ok {
+				last = s
+			}
+		}
+		if last.Cause != "" {
+			return last, true
+		}
+	}
+	return Statement{}, false
+}
+
+var (
+	sentenceEnd = regexp.MustCompile(`[.;!?](?:\s|$)|\n`)
+	clauseEnd   = regexp.MustCompile(`: |, | \(|\)|\]|\[| - | — `)
+)
+
+func sentences(text string) []string { return sentenceEnd.Split(text, -1) }
+
+func clauses(text string) []string { return clauseEnd.Split(text, -1) }
+
+// found is a kind of word at some words of a clause.
+type found[K any] struct {
+	kind     K
+	from, to int
+	after    bool // the thing stands behind it: "no such", "out of"
+}
+
+func clausal(text string) (Statement, bool) {
+	words := wordsOf(text)
+	if len(words) == 0 || holdsAny(words, doubtful) {
+		return Statement{}, false
+	}
+	lex := lexicon()
+	ts, fs := occurrences(words, lex.things), occurrences(words, lex.fates)
+	best, gap := Statement{}, far+1
+	for _, f := range fs {
+		f.after = opens[words[f.to-1].text]
+		for _, t := range ts {
+			d, ok := apart(&t, &f)
+			if !ok || d > gap || d == gap && t.from < f.from {
+				continue
+			}
+			if id := meant[pair{t.kind, f.kind}]; id != "" && !denied(words, min(t.from, f.from)) {
+				best, gap = Statement{Cause: specific(id, t.kind, words), Words: text[words[min(t.from, f.from)].from:words[max(t.to, f.to)-1].to]}, d
+			}
+		}
+	}
+	if best.Cause != "" {
+		return best, true
+	}
+	for _, a := range occurrences(words, lex.alone) {
+		if !denied(words, a.from) {
+			return Statement{Cause: a.kind, Words: text[words[a.from].from:words[a.to-1].to]}, true
+		}
+	}
+	return Statement{}, false
+}
+
+// opens are the last words of fates behind which their thing stands.
+var opens = map[string]bool{"of": true, "many": true, "such": true, "enough": true, "more": true, "free": true, "to": true, "find": true, "allocate": true, "connect": true, "reach": true, "contact": true,
+	"locate": true, "new": true, "insufficient": true, "decode": true, "parse": true, "lacks": true, "requires": true}
+
+// apart is how many words stand between a thing and its fate.
+func apart(t *found[thing], f *found[fate]) (int, bool) {
+	switch {
+	case t.from >= f.to:
+		return t.from - f.to, t.from-f.to <= near
+	case f.from >= t.to && !f.after:
+		return f.from - t.to, true
+	}
+	return 0, false
+}
+
+// specific tells memory of an accelerator, and quotas of requests, from others.
+func specific(id knowledge.ID, t thing, words []word) knowledge.ID {
+	switch {
+	case t == memory && holdsAny(words, onDevice):
+		return knowledge.StatesGPUMemory
+	case t == allowance && holdsAny(words, ofRequests):
+		return knowledge.StatesThrottled
+	}
+	return id
+}
+
+// denied says that the word before a phrase says that it is not so. "No" is a part of some phrases, and then stands in them.
+func denied(words []word, at int) bool { return at > 0 && slices.Contains(denials, words[at-1].text) }
+
+func holdsAny(words []word, list []string) bool {
+	return slices.ContainsFunc(list, func(l string) bool {
+		parts := strings.Fields(l)
+		for i := range words {
+			if matches(words[i:], parts) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func matches(words []word, parts []string) bool {
+	if len(words) < len(parts) {
+		return false
+	}
+	for i, p := range parts {
+		if words[i].text != p {
+			return false
+		}
+	}
+	return true
+}
+
+// lexicons are the phrases of all kinds by their first word, the longest first.
+type lexicons struct {
+	things map[string][]entry[thing]
+	fates  map[string][]entry[fate]
+	alone  map[string][]entry[knowledge.ID]
+}
+
+type entry[K any] struct {
+	kind  K
+	parts []string
+}
+
+var lexicon = sync.OnceValue(func() lexicons {
+	l := lexicons{map[string][]entry[thing]{}, map[string][]entry[fate]{}, map[string][]entry[knowledge.ID]{}}
+	for k, list := range things {
+		for _, p := range list {
+			enter(l.things, k, p)
+			enter(l.things, k, p+"s")
+		}
+	}
+	for k, list := range fates {
+		for _, p := range list {
+			enter(l.fates, k, p)
+		}
+	}
+	for p, id := range alone {
+		enter(l.alone, id, p)
+	}
+	return l
+})
+
+func enter[K any](in map[string][]entry[K], kind K, phrase string) {
+	parts := strings.Fields(strings.ReplaceAll(phrase, "'", ""))
+	list := append(in[parts[0]], entry[K]{kind, parts})
+	slices.SortStableFunc(list, func(a, b entry[K]) int { return cmp.Compare(len(b.parts), len(a.parts)) })
+	in[parts[0]] = list
+}
+
+// occurrences finds phrases in words. Only the longest of those that begin at a word count, in all their kinds.
+func occurrences[K any](words []word, in map[string][]entry[K]) (out []found[K]) {
+	for i := 0; i < len(words); i++ {
+		longest := 0
+		for _, e := range in[words[i].text] {
+			if len(e.parts) < longest || !matches(words[i:], e.parts) {
+				continue
+			}
+			longest = len(e.parts)
+			out = append(out, found[K]{kind: e.kind, from: i, to: i + longest})
+		}
+		i += max(0, longest-1)
+	}
+	return out
+}
+
+var token = regexp.MustCompile(`'[^']{3,}'|"[^"]*"|[\w./:\\@%+=~-]*[/\\][\w./:\\@%+=~-]*|\w+(?:'\w+)?`)
+
+// wordsOf splits a clause into words: names in camel case and with underscores into theirs. Numbers, paths and quotations are one word without
+// letters, so that a phrase reaches across them.
+func wordsOf(text string) (out []word) {
+	for _, at := range token.FindAllStringIndex(text, 200) {
+		t := text[at[0]:at[1]]
+		if t[0] == '\'' || t[0] == '"' || strings.ContainsAny(t, `/\`) || t[0] >= '0' && t[0] <= '9' {
+			if out = append(out, word{"", at[0], at[1]}); t == "0" {
+				out[len(out)-1].text = t
+			}
+			continue
+		}
+		from := 0
+		for i := 1; i <= len(t); i++ {
+			if i < len(t) && t[i] != '_' && t[i-1] != '_' && !humped(t, i) {
+				continue
+			}
+			if part := strings.Trim(t[from:i], "_'"); part != "" {
+				out = append(out, word{strings.ReplaceAll(strings.ToLower(part), "'", ""), at[0] + from, at[0] + i})
+			}
+			from = i
+		}
+	}
+	return out
+}
+
+// humped says that a word in camel case begins at a letter: "ShardMissing", "HTTPServer".
+func humped(t string, i int) bool {
+	upper := func(c byte) bool { return c >= 'A' && c <= 'Z' }
+	lower := func(c byte) bool { return c >= 'a' && c <= 'z' }
+	return upper(t[i]) && (lower(t[i-1]) || i+1 < len(t) && upper(t[i-1]) && lower(t[i+1]))
+}

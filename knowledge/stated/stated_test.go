@@ -1,0 +1,67 @@
+package stated
+
+import (
+	"testing"
+
+	"faultline/knowledge"
+)
+
+func TestReadTellsTheCauseThatAMessageStates(t *testing.T) {
+	for _, c := range []struct {
+		class, message string
+		want           knowledge.ID
+	}{
+		{"botocore.exceptions.ClientError", "An error occurred (RequestTimeTooSkewed) when calling the GetObject operation: The difference between the request time and the current time is too large.", knowledge.StatesClock},
+		{"RuntimeError", "the difference between the request time and the server time is too large", knowledge.StatesClock},
+		{"gssapi.raw.misc.GSSError", "Major (851968): Unspecified GSS failure, Minor (2529638943): Clock skew too great", knowledge.StatesClock},
+		{"RuntimeError", "shard 6 missing", knowledge.StatesMissing},
+		{"LoaderError", "manifest refers to objects which no longer exists", knowledge.StatesMissing},
+		{"FetchError", "no such bucket: corpora-v3", knowledge.StatesMissing},
+		{"google.cloud.exceptions.NotFound", "404 GET https://storage.googleapis.com/b/x: The specified bucket does not exist.", knowledge.StatesMissing},
+		{"mylib.ShardMissing", "7", knowledge.StatesMissing},
+		{"RuntimeError", "checksum mismatch in block 81 of part-00012", knowledge.StatesDamaged},
+		{"ChecksumMismatchError", "0x01 0x02", knowledge.StatesDamaged},
+		{"polars.exceptions.ComputeError", "parquet: File out of specification: The file must end with PAR1", knowledge.StatesDamaged},
+		{"ValueError", "crc32c of record 19 does not match", knowledge.StatesDamaged},
+		{"RuntimeError", "quota exceeded for project 91", knowledge.StatesFull},
+		{"ResourceError", "Quota exceeded for quota metric 'Read requests' per minute", knowledge.StatesThrottled},
+		{"OSError", "the filesystem has run out of inodes", knowledge.StatesFull},
+		{"ssl.SSLError", "certificate has expired", knowledge.StatesCertificate},
+		{"RuntimeError", "the access token has expired", knowledge.StatesCredentials},
+		{"psycopg.OperationalError", "FATAL: sorry, too many clients already", knowledge.StatesLimit},
+		{"psycopg.errors.TooManyConnections", "", knowledge.StatesLimit},
+		{"dbapi.Error", "SQLSTATE[53300]: remaining slots are reserved", knowledge.StatesLimit},
+		{"grpc.RpcError", "status = StatusCode.RESOURCE_EXHAUSTED", knowledge.StatesThrottled},
+		{"jaxlib.XlaRuntimeError", "RESOURCE_EXHAUSTED: out of device memory", knowledge.StatesGPUMemory},
+		{"RuntimeError", "EMFILE while opening a reader", knowledge.StatesLimit},
+		{"RuntimeError", "io error: Too many open files (os error 24)", knowledge.StatesLimit},
+		{"RuntimeError", "server answered HTTP 507", knowledge.StatesFull},
+		{"requests.HTTPError", "401 Client Error: Unauthorized for url: https://x", knowledge.StatesCredentials},
+		{"RuntimeError", "KRB_AP_ERR_SKEW", knowledge.StatesClock},
+		{"RuntimeError", "could not resolve feature-store.internal", knowledge.StatesName},
+		{"FeatureStoreError", "metadata server unreachable", knowledge.StatesUnreachable},
+		{"RuntimeError", "protocol version mismatch: 4 and 5", knowledge.StatesVersion},
+		{"RuntimeError", "Storage size calculation overflowed with sizes=[4294967295, 4096]", knowledge.StatesArgument},
+		{"RuntimeError", "stack expects each tensor to be equal size, but got [3, 448, 448] at entry 0 and [4, 448, 448] at entry 17", knowledge.StatesArgument},
+		{"MemoryError", "std::bad_alloc", knowledge.StatesMemory},
+		{"java.io.IOException", "the worker ran out of heap space", knowledge.StatesMemory},
+		{"RuntimeError", "the worker process ran out of memory", knowledge.StatesMemory},
+		// What states nothing: counter-examples of the same words.
+		{"RuntimeError", "something went wrong", ""},
+		{"RuntimeError", "resume from global_step9000 failed", ""},
+		{"RuntimeError", "if a shard is missing, rerun the converter", ""},
+		{"RuntimeError", "training stopped; please check whether the token has expired", ""},
+		{"RuntimeError", "no checksum mismatch was found", ""},
+		{"RuntimeError", "0 shards missing", ""},
+		{"RuntimeError", "token id 50261 is not in the vocabulary", ""},
+		{"AssertionError", "step 12 before step 11", ""},
+		{"RuntimeError", "NCCL error: unhandled system error", ""},
+		{"ValueError", "max_quota=8 clock=mono certificate=/etc/ca.pem", ""},
+		{"RuntimeError", "loss is 404 at step 507", ""},
+	} {
+		s, _ := Read(c.class, c.message, true)
+		if s.Cause != c.want {
+			t.Errorf("%s: %s\n  states %q (%s %q), want %q", c.class, c.message, s.Cause, s.Code, s.Words, c.want)
+		}
+	}
+}
