@@ -39,7 +39,7 @@ var itemCases = []Case{
 // serverCases say whose server it is.
 var serverCases = []Case{{In: WithStore | WithData | WithCheckpoint, Is: StorageRetriesExhausted, Why: "it was accessing a store"}}
 
-// statedCauses are the closed list. The engine confirms none of them by these words alone, but for what a program did with its own values.
+// statedCauses are the closed list. The engine confirms none of them by these words alone, but for what a program says in its own code of its own values.
 var statedCauses = []StatedCause{
 	{"a machine's clock is off", Signature{
 		ID: StatesClock, Mechanism: Exception, Role: CauseRole, Owner: OwnerCluster, Scope: ScopeNode, Blames: WritersNode,
@@ -109,7 +109,7 @@ var statedCauses = []StatedCause{
 		Meaning: "Two parts have versions or formats that don't fit together.",
 		Do:      []Advice{{"Compare the versions that the message names with those of the last run that worked.", ""}},
 	}},
-	{"the program passed an impossible value", Signature{
+	{"an impossible size or value was passed", Signature{
 		ID: StatesArgument, Mechanism: Exception, Role: CauseRole, Direct: true, Owner: OwnerCode,
 		Meaning: "The program passed a value, size or shape that can't be right.",
 		Do:      []Advice{{"Print the sizes that the message names just before {frame}; look for a wrong setting or an odd sample.", ""}},

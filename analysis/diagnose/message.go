@@ -6,12 +6,17 @@ import (
 	"faultline/analysis/resolve"
 	"faultline/incident"
 	"faultline/knowledge"
+	"faultline/knowledge/severity"
 	message "faultline/knowledge/stated"
 )
 
 // states says in the verdict what the message of the root states about its cause, where all its first failures state the same.
 func (b *builder) states() {
 	if len(b.d.winners) != 1 {
+		return
+	}
+	if s := b.d.winners[0].Stated; s != nil {
+		b.r.Verdict.Stated = statement(s, "")
 		return
 	}
 	var same *knowledge.StatedCause
@@ -32,20 +37,17 @@ func (b *builder) states() {
 	}
 }
 
-// statesClue says what the most suspicious of lines that nobody knows states, and who acts then.
+// statesClue says what the most suspicious line states, where it is an error and nothing is known that explains the run.
 func (b *builder) statesClue() {
-	if b.r.Verdict.Stated != nil {
+	v := &b.r.Verdict
+	if v.Stated != nil || v.Mechanism != unknown || v.Ending != "" || len(b.r.Standouts) == 0 {
 		return
 	}
-	for _, s := range b.r.Standouts {
-		st, ok := message.Read("", s.Statement, b.s.Facts.Known.Reads(message.Codes))
-		if !ok {
-			continue
-		}
-		if cause, ok := knowledge.CauseStated(st.Cause); ok {
-			b.r.Verdict.Stated = statement(cause, code(st))
-			return
-		}
+	first := b.r.Standouts[0]
+	st, ok := message.Read("", first.Statement, b.s.Facts.Known.Reads(message.Codes))
+	bad := first.Severity == severity.Failed.String() || first.Severity == severity.Crash.String()
+	if cause, known := knowledge.CauseStated(st.Cause); ok && known && !cause.Open && bad {
+		v.Stated = statement(cause, code(st))
 	}
 }
 

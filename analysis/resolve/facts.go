@@ -353,6 +353,12 @@ func (fl *Failure) Says(t knowledge.Trait) bool { return (fl.Entry().Says|fl.spo
 // Stated tells which of the closed list of causes a failure's message states, "" where its meaning rests on anything else.
 func (fl *Failure) Stated() (*knowledge.StatedCause, bool) { return knowledge.CauseStated(fl.Sign) }
 
+// OwnMeaning says that no entry knows the failure's line: all that its meaning rests on is what it states.
+func (fl *Failure) OwnMeaning() bool {
+	_, ok := fl.Stated()
+	return ok || fl.Sign == ""
+}
+
 // StatesOpenly says that it states a cause which leaves open who has to act.
 func (fl *Failure) StatesOpenly() bool {
 	s, ok := fl.Stated()

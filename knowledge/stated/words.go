@@ -68,7 +68,8 @@ var things = map[thing][]string{
 	shared:    {"shared memory", "shm"},
 	handle:    {"file descriptor", "open file", "file handle", "descriptor", "thread", "process", "connection", "connection slot", "connection pool", "semaphore", "pid", "file lock", "lock", "memory map", "inotify watch", "watch", "ephemeral port", "port", "client"},
 	rate:      {"rate limit", "request rate", "api rate", "rate"},
-	server:    {"server", "host", "endpoint", "service", "backend", "database", "gateway", "proxy", "broker", "registry", "connection", "network", "daemon", "store", "namenode", "datanode", "kdc", "metadata server", "upstream", "socket", "address", "peer", "api"},
+	// A connection that broke is mostly one to another process of the job: it states nothing about a server.
+	server:    {"server", "host", "endpoint", "service", "backend", "database", "gateway", "proxy", "broker", "registry", "daemon", "store", "namenode", "datanode", "kdc", "metadata server", "upstream", "api"},
 	call:      {"request", "read", "write", "download", "upload", "fetch", "rpc", "query", "lookup", "handshake", "get", "put"},
 	name:      {"hostname", "host name", "domain", "domain name", "dns", "name resolution", "name", "host"},
 	version:   {"version", "schema", "protocol", "abi", "format version", "protocol version", "schema version", "opset", "compute capability", "driver version", "api version", "wire format", "file format"},
@@ -130,7 +131,7 @@ var alone = map[string]knowledge.ID{
 	"corrupted": knowledge.StatesDamaged, "is corrupt": knowledge.StatesDamaged, "is damaged": knowledge.StatesDamaged, "is incomplete": knowledge.StatesDamaged, "truncated": knowledge.StatesDamaged, "data corruption": knowledge.StatesDamaged, "data loss": knowledge.StatesDamaged, "structure needs cleaning": knowledge.StatesDamaged,
 	"could not resolve": knowledge.StatesName, "couldn't resolve": knowledge.StatesName, "cannot resolve": knowledge.StatesName, "failed to resolve": knowledge.StatesName, "unable to resolve": knowledge.StatesName,
 	"no space left": knowledge.StatesFull, "name resolution": knowledge.StatesName, "name or service not known": knowledge.StatesName, "nxdomain": knowledge.StatesName,
-	"no route to host": knowledge.StatesUnreachable, "can't start new thread": knowledge.StatesLimit, "bad alloc": knowledge.StatesMemory,
+	"can't start new thread": knowledge.StatesLimit, "bad alloc": knowledge.StatesMemory,
 	"self signed certificate": knowledge.StatesCertificate, "unable to get local issuer": knowledge.StatesCertificate, "certificate verify failed": knowledge.StatesCertificate,
 	"read only file system": knowledge.StatesPermission, "must end with par1": knowledge.StatesDamaged,
 }

@@ -120,6 +120,8 @@ type Proposal struct {
 	Explains []knowledge.Slug
 	// Moot is what of the mechanism's own advice the evidence makes pointless, by its text.
 	Moot []string
+	// Stated is the cause that the line it rests on states by itself, where that line is no failure that was read.
+	Stated *knowledge.StatedCause
 	// Ending is whether the job's end was seen, where nothing failed.
 	Ending string
 	// Onset is from where on what was saved may be spoilt by it; nil where it spoils nothing.

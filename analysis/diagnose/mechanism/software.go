@@ -30,7 +30,7 @@ func software() []Mechanism {
 var mistakes = map[string]bool{"KeyError": true, "IndexError": true, "ValueError": true, "NameError": true, "UnboundLocalError": true, "ZeroDivisionError": true}
 
 func ownMistake(fl *resolve.Failure) bool {
-	return fl.Exc != nil && len(fl.Exc.Frames) > 0 && fl.Sign == "" && mistakes[fl.Exc.Type]
+	return fl.Exc != nil && len(fl.Exc.Frames) > 0 && fl.OwnMeaning() && mistakes[fl.Exc.Type]
 }
 
 // ownWords says that a program speaks for itself in an exception: its words are known to tell of the code, or it raised it in its own code, and
@@ -38,7 +38,7 @@ func ownMistake(fl *resolve.Failure) bool {
 func ownWords(f *resolve.Facts, fl *resolve.Failure) bool {
 	x := fl.Exc
 	switch {
-	case fl.Sign != "":
+	case !fl.OwnMeaning():
 		return true // what is told otherwise is judged elsewhere
 	case x == nil:
 		return fl.Kind != resolve.KindRecord || !strings.HasPrefix(fl.Text, "Traceback (") // of which nobody saw what was raised
@@ -57,6 +57,9 @@ func ownWords(f *resolve.Facts, fl *resolve.Failure) bool {
 	}
 	return len(x.Frames) == 0 || !OfLibrary(x.Frames[len(x.Frames)-1].File)
 }
+
+// wordless says that neither an entry nor the failure's own words tell whose fault it is.
+func wordless(f *resolve.Facts, fl *resolve.Failure) bool { return fl.Sign == "" && !ownWords(f, fl) }
 
 // asserted says that a program found an assumption of its own broken, in words that nobody knows.
 func asserted(fl *resolve.Failure) bool {
@@ -88,8 +91,8 @@ func exception(s *Scene) *Proposal {
 			return nil
 		}
 		reducerNames(s, p)
-		p.statedElse()
-		if p.Own = slices.ContainsFunc(p.Failures, ownMistake); !p.Own && len(p.Rivals) == 0 && !slices.ContainsFunc(p.First, func(fl *resolve.Failure) bool { return ownWords(s.Facts, fl) }) {
+		p.statedElse(s.Facts)
+		if p.Own = slices.ContainsFunc(p.Failures, ownMistake); !p.Own && len(p.Rivals) == 0 && every(p.First, func(fl *resolve.Failure) bool { return wordless(s.Facts, fl) }) {
 			p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.9
 			p.Why = "no known failure matches its message; a library raised it or the system refused something, so the code may not be at fault"
 		}

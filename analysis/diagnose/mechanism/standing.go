@@ -187,8 +187,8 @@ func (p *Proposal) besideIt(l *novel.Line, base float64, why string) {
 const looked = 12
 
 // Explained proposes what the tables for people know of a line that stands out and that no reader made anything of: they know more wordings
-// than the readers, and the C library's messages in its other languages. It is for runs that nothing else explains; nil where the tables
-// know nothing either.
+// than the readers, and the C library's messages in its other languages; else what the line itself states. It is for runs that nothing else
+// explains; nil where the tables know nothing either.
 func Explained(s *Scene) *Proposal {
 	f := s.Facts
 	for i := range f.Standing[:min(len(f.Standing), looked)] {
@@ -196,19 +196,19 @@ func Explained(s *Scene) *Proposal {
 		if !l.Stands() || l.Known.Meaning != "" && len(f.Tails) > 0 {
 			continue // the readers of logs knew it, and made nothing of it
 		}
-		e, ok := told(f.Known, l)
-		if !ok {
+		p := &Proposal{Class: Local, Rivals: []knowledge.Slug{knowledge.Unknown}, Base: 0.8, Scope: "unknown", At: f.At(StandingAt(l))}
+		if e, ok := told(f.Known, l); ok {
+			p.Mechanism, p.Summary, p.Why = e.Mechanism, e.Meaning, "a line that stands out suggests it, but its format is unknown"
+			p.For = []incident.Finding{finding(e.Title, QuoteAt(StandingAt(l), nil))}
+		} else if !p.stated(f.Known, l) {
 			continue
 		}
-		p := &Proposal{Mechanism: e.Mechanism, Class: Local, Rivals: []knowledge.Slug{knowledge.Unknown}, Base: 0.8, Scope: "unknown", At: f.At(StandingAt(l)), Summary: e.Meaning,
-			Why: "a line that stands out suggests it, but its format is unknown"}
 		if l.Rank != resolve.NoRank {
 			p.Ranks, p.Scope = []int{l.Rank}, "rank"
 		}
 		if l.Node != "" {
 			p.Nodes = []string{l.Node}
 		}
-		p.For = append(p.For, finding(e.Title, QuoteAt(StandingAt(l), nil)))
 		if sets := parameterSets(f, worker.NoGrad); len(sets) > 0 && strings.Contains(l.Text, litUnfinished) {
 			p.Summary = fmt.Sprintf("%s: %s got no gradient in the previous step, and DDP is waiting for them", sets[0].who(), sets[0].parameters(3))
 			p.For = append(parameterFindings(s, worker.NoGrad, sets), p.For...)
@@ -229,8 +229,19 @@ func told(known *knowledge.Catalogue, l *novel.Line) (explain.Entry, bool) {
 			return e, true
 		}
 	}
-	if cause, slug := resolve.Stated(known, l.Text); cause != nil && slug != knowledge.Exception {
-		return explain.Entry{Mechanism: slug, Title: cause.Title, Meaning: cause.Meaning}, true
-	}
 	return explain.Entry{}, false
+}
+
+// mostStated is how many letters of a line are shown that states a cause.
+const mostStated = 160
+
+// stated makes of a proposal the cause that a line states by itself.
+func (p *Proposal) stated(known *knowledge.Catalogue, l *novel.Line) bool {
+	cause, slug := resolve.Stated(known, l.Text)
+	if cause == nil || cause.Open || slug == knowledge.Exception {
+		return false
+	}
+	p.Mechanism, p.Stated, p.Summary, p.Why = slug, cause, severity.Excerpt(l.Text, mostStated), "no known failure matches this line; its words state it"
+	p.For = []incident.Finding{finding(cause.Title, QuoteAt(StandingAt(l), nil))}
+	return true
 }

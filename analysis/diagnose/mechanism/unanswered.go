@@ -110,11 +110,13 @@ func raisedFirst(s *Scene) *Proposal {
 	return p
 }
 
-// statedElse adds what else the causes may be that the messages of the first failures state.
-func (p *Proposal) statedElse() {
+// statedElse adds what else the causes may be that the messages of the first failures state. What a library says of a value may be said of the
+// data as well as of the code.
+func (p *Proposal) statedElse(f *resolve.Facts) {
 	for _, fl := range p.First {
 		if s, ok := fl.Stated(); ok {
 			p.Rivals = append(p.Rivals, unnamed(p, s.LooksLike)...)
+			p.Direct = p.Direct && ownWords(f, fl)
 		}
 	}
 }
