@@ -23,6 +23,7 @@ var codeContexts = []codeContext{
 	{LoadingData, "torch/utils/data/", ""}, {LoadingData, "/lhotse/", ""}, {LoadingData, "/webdataset/", ""}, {LoadingData, "/torchdata/", ""},
 	{LoadingData, "/datasets/arrow_dataset.py", ""}, {LoadingData, "/datasets/iterable_dataset.py", ""}, {LoadingData, "/energon/", ""},
 	{LoadingData, "/streaming/base/", ""}, {LoadingData, "/nvidia/dali/", ""}, {LoadingData, "/wids/", ""}, {LoadingData, "dataset", ""}, {LoadingData, "data_loader", ""}, {LoadingData, "dataloader", ""},
+	{LoadingData, "feeder", ""}, {LoadingData, "prefetch", ""}, {LoadingData, "collat", ""},
 	{SavingCheckpoint, "torch/serialization.py", "save"}, {LoadingCheckpoint, "torch/serialization.py", "load"},
 	{SavingCheckpoint, "torch/distributed/checkpoint/", "save"}, {SavingCheckpoint, "torch/distributed/checkpoint/", "write"}, {SavingCheckpoint, "torch/distributed/checkpoint/", "finish"},
 	{LoadingCheckpoint, "torch/distributed/checkpoint/", "load"}, {LoadingCheckpoint, "torch/distributed/checkpoint/", "read"},

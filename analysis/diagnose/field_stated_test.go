@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"strings"
 	"testing"
 
 	"faultline/simulate"
@@ -20,6 +21,9 @@ func TestFieldStatedCauses(t *testing.T) {
 		{"the program's own value", one(fieldSteps + raisedBy(2, "RuntimeError: numel: integer overflow for sizes [4294967295, 8192]")), []string{"exception"}, "rank 2"},
 		{"below a message that says nothing", one(fieldSteps + raisedFromBy("corpus.BlobError: digest mismatch for sample 81", "RuntimeError: epoch 3 could not go on")), []string{"bad-sample"}, ""},
 		{"a server without an answer", one(fieldSteps + raisedBy(2, "FeatureError: metadata server unavailable")), []string{"exception", "unknown"}, ""},
+		{"a kernel that asks too much", one(fieldSteps + raisedBy(2, "kernels.LaunchError: block needs 300 registers, exceeds hardware limit 255")), []string{"exception"}, "rank 2"},
+		{"a queue that stayed empty, without a word", one(fieldSteps + strings.ReplaceAll(raisedBy(2, "_queue.Empty"), "train.py", "prefetcher.py")), []string{"dataloader-stall"}, "rank 2"},
+		{"a class of its own, without a word", one(fieldSteps + raisedBy(2, "__main__.Halt")), []string{"exception"}, "rank 2"},
 		{"words of what may be", one(fieldSteps + raisedBy(2, "RuntimeError: could not go on; check whether the shard is missing")), []string{"exception", "unknown"}, ""},
 		{"the settings of a healthy job", one("config: on_missing_shard=skip quota_exceeded_policy=abort checksum mismatch: ignore\n" + fieldSteps + "training finished\n"), []string{"completed"}, "-"},
 	} {

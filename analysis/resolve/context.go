@@ -125,6 +125,7 @@ var contextLast = []contextRule{
 	}, always(unexplained), "a file or the input ended; no other process was involved"},
 	{func(s *setting) bool { return s.plain && s.joining && unreachable.MatchString(s.x.Message) }, caused(knowledge.InitUnreachable), "it was joining a group of processes"},
 	{func(s *setting) bool { return s.plain && netErrors[s.class] && s.store }, caused(knowledge.StorageRetriesExhausted), "it was accessing a store"},
+	{func(s *setting) bool { return s.plain && s.class == "Empty" && s.loading }, caused(knowledge.DataloaderStall), "its loader's queue stayed empty for as long as it waited"},
 	{(*setting).speaks, (*setting).asStated, "its message states the cause"},
 }
 

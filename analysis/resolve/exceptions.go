@@ -240,7 +240,7 @@ func toldBy(known *knowledge.Catalogue, x *worker.Exception, sign knowledge.ID) 
 	for ; i > 0 && e.From && saysNothing(e); i-- {
 		e = &x.Cause[i-1]
 	}
-	if e != x && e.Type != "" {
+	if e != x && e.Message != "" {
 		return e
 	}
 	if i := slices.IndexFunc(x.Cause, func(c worker.Exception) bool { return holds(known, &c, sign) }); i >= 0 && !holds(known, x, sign) {

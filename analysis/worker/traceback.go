@@ -7,6 +7,7 @@ import (
 
 	"faultline/analysis/line"
 	"faultline/knowledge"
+	"faultline/pattern"
 )
 
 // Python tracebacks, re-assembled per writer. Python's printer writes line by line, so blocks of several processes that
@@ -310,6 +311,9 @@ func (t *trace) body(r *reader, rec *record, b []byte) verdict {
 		return pass // a record of a logger amid the block
 	}
 	typ, msg, ok := finalLine(b)
+	if !ok && len(t.cur.Frames) > 0 && bareClass.Match(b) {
+		typ, ok = b, true
+	}
 	if ok && len(msg) == 0 && !exceptionName(typ) && bytes.IndexByte(typ, '.') < 0 {
 		return pass // Python prints no colon where there is no message: it heads a list ("Failures:")
 	}
@@ -593,6 +597,10 @@ func finalLine(b []byte) (typ, msg []byte, ok bool) {
 	}
 	return typ, bytes.TrimSpace(rest[1:]), true
 }
+
+// bareClass is a line with nothing but the name of a class with its module, as Python prints an exception of its own name without a
+// message: "_queue.Empty", "__main__.Halt".
+var bareClass = pattern.New(`^(?:[A-Za-z_]\w*\.)+[A-Z]\w*$`)
 
 // finalLine reads the record's message as one, once.
 func (rec *record) finalLine() (typ, msg []byte, ok bool) {

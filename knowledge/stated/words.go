@@ -31,6 +31,7 @@ const (
 	shape
 	argument
 	number
+	resource // of an accelerator, that a program asked too much of
 )
 
 // fate is a kind of what became of a thing.
@@ -69,14 +70,15 @@ var things = map[thing][]string{
 	handle:    {"file descriptor", "open file", "file handle", "descriptor", "thread", "process", "connection", "connection slot", "connection pool", "semaphore", "pid", "file lock", "lock", "memory map", "inotify watch", "watch", "ephemeral port", "port", "client"},
 	rate:      {"rate limit", "request rate", "api rate", "rate"},
 	// A connection that broke is mostly one to another process of the job: it states nothing about a server.
-	server:    {"server", "host", "endpoint", "service", "backend", "database", "gateway", "proxy", "broker", "registry", "daemon", "store", "namenode", "datanode", "kdc", "metadata server", "upstream", "api"},
-	call:      {"request", "read", "write", "download", "upload", "fetch", "rpc", "query", "lookup", "handshake", "get", "put"},
-	name:      {"hostname", "host name", "domain", "domain name", "dns", "name resolution", "name", "host"},
-	version:   {"version", "schema", "protocol", "abi", "format version", "protocol version", "schema version", "opset", "compute capability", "driver version", "api version", "wire format", "file format"},
-	symbol:    {"module", "symbol", "shared library", "library"},
-	shape:     {"shape", "dimension", "tensor size", "dtype", "tensor shape", "batch dimension", "axis", "tensor", "matrix", "sequence length"},
-	argument:  {"argument", "parameter", "option", "keyword", "positional argument"},
-	number:    {"storage size", "size calculation", "size", "element", "numel", "index", "offset", "integer", "count"},
+	server:   {"server", "host", "endpoint", "service", "backend", "database", "gateway", "proxy", "broker", "registry", "daemon", "store", "namenode", "datanode", "kdc", "metadata server", "upstream", "api"},
+	call:     {"request", "read", "write", "download", "upload", "fetch", "rpc", "query", "lookup", "handshake", "get", "put"},
+	name:     {"hostname", "host name", "domain", "domain name", "dns", "name resolution", "name", "host"},
+	version:  {"version", "schema", "protocol", "abi", "format version", "protocol version", "schema version", "opset", "compute capability", "driver version", "api version", "wire format", "file format"},
+	symbol:   {"module", "symbol", "shared library", "library"},
+	shape:    {"shape", "dimension", "tensor size", "dtype", "tensor shape", "batch dimension", "axis", "tensor", "matrix", "sequence length"},
+	argument: {"argument", "parameter", "option", "keyword", "positional argument"},
+	resource: {"hardware limit", "register", "hardware resource"},
+	number:   {"storage size", "size calculation", "size", "element", "numel", "index", "offset", "integer", "count"},
 }
 
 // fates are the words of each kind, in lower case.
@@ -120,7 +122,7 @@ var meant = meanings(map[knowledge.ID][]pair{
 	knowledge.StatesUnreachable: {{server, silent}, {call, silent}},
 	knowledge.StatesName:        {{name, gone}},
 	knowledge.StatesVersion:     {{version, unlike}, {version, unfit}, {version, gone}, {version, bad}, {symbol, gone}, {symbol, unfit}},
-	knowledge.StatesArgument:    {{shape, unlike}, {shape, endless}, {argument, gone}, {argument, bad}, {number, endless}},
+	knowledge.StatesArgument:    {{shape, unlike}, {shape, endless}, {argument, gone}, {argument, bad}, {number, endless}, {resource, usedUp}},
 })
 
 // alone are words that state a cause without a thing.
@@ -130,7 +132,7 @@ var alone = map[string]knowledge.ID{
 	"throttled": knowledge.StatesThrottled, "throttling": knowledge.StatesThrottled, "rate limited": knowledge.StatesThrottled, "slow down": knowledge.StatesThrottled, "too many requests": knowledge.StatesThrottled,
 	"corrupted": knowledge.StatesDamaged, "is corrupt": knowledge.StatesDamaged, "is damaged": knowledge.StatesDamaged, "is incomplete": knowledge.StatesDamaged, "truncated": knowledge.StatesDamaged, "data corruption": knowledge.StatesDamaged, "data loss": knowledge.StatesDamaged, "structure needs cleaning": knowledge.StatesDamaged,
 	"could not resolve": knowledge.StatesName, "couldn't resolve": knowledge.StatesName, "cannot resolve": knowledge.StatesName, "failed to resolve": knowledge.StatesName, "unable to resolve": knowledge.StatesName,
-	"no space left": knowledge.StatesFull, "name resolution": knowledge.StatesName, "name or service not known": knowledge.StatesName, "nxdomain": knowledge.StatesName,
+	"no space left": knowledge.StatesFull, "out of resource": knowledge.StatesArgument, "out of resources": knowledge.StatesArgument, "name resolution": knowledge.StatesName, "name or service not known": knowledge.StatesName, "nxdomain": knowledge.StatesName,
 	"can't start new thread": knowledge.StatesLimit, "bad alloc": knowledge.StatesMemory,
 	"self signed certificate": knowledge.StatesCertificate, "unable to get local issuer": knowledge.StatesCertificate, "certificate verify failed": knowledge.StatesCertificate,
 	"read only file system": knowledge.StatesPermission, "must end with par1": knowledge.StatesDamaged,
