@@ -180,8 +180,8 @@ var performanceMechanisms = []Mechanism{
 	},
 	{
 		Slug: LossPlateau, Origin: "performance", Owner: "job-code", Resubmit: "unknown",
-		Title: "the loss stopped improving",
-		Meaning: "The loss did not improve over a long window, while the run was otherwise healthy. " +
+		Title: "the loss no longer falls",
+		Meaning: "The loss did not fall over a long window, or rises, while the run was otherwise healthy. " +
 			"Check the learning rate, schedule and data order first.",
 		Now: []Advice{
 			{"Rule out, in this order: a learning rate too low or decayed too far, gradient clipping that is too tight, a batch changed without the learning rate.", ""},
