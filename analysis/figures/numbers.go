@@ -28,19 +28,22 @@ type rate struct {
 
 const figure = `([\d][\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?)`
 
+// noKey follows a unit behind its number: what "=" or a colon follow is the name of the next number.
+const noKey = `(?:$|\s*[^:=\s])`
+
 // rates are, from what says most on: Megatron-LM, MaxText and NeMo; torchtitan; nanoGPT, llm.c, LitGPT; DeepSpeed, timm; verl; what
 // scripts of all kinds print.
 var rates = []rate{
 	{"samples/s", pattern.New(`\bCurrSamplesPerSec=` + figure)}, // DeepSpeed prints a mean over all steps in front of it
 	{"tokens/s", pattern.New(`(?i)(?:\btps|tokens?[ _/]?(?:per|/)[ _]?sec(?:ond)?(?:[ _/]?(?:per|/)[ _]?(?:gpu|device))?|tokens?/s(?:/(?:gpu|device))?|tok/s(?:/(?:gpu|device))?|tgs)['"]?(?: ?\([^)]{1,24}\))?['"]?\s*[:=]\s*'?` + figure)},
-	{"tokens/s", pattern.New(`(?i)` + figure + ` ?(?:tok(?:en)?s?/s(?:ec)?|tokens? per second)\b`)},
+	{"tokens/s", pattern.New(`(?i)` + figure + ` ?(?:tok(?:en)?s?/s(?:ec)?|tokens? per second)\b` + noKey)},
 	{"TFLOP/s per GPU", pattern.New(`(?i)(?:throughput per GPU|tflops?(?:/s)?(?:/(?:gpu|device))?|model_tflops)['"]?(?: ?\([^)]{1,24}\))?\s*[:=]\s*'?` + figure)},
-	{"TFLOP/s per GPU", pattern.New(`(?i)` + figure + ` ?tflops?(?:/s)?(?:/(?:gpu|device))?\b`)},
+	{"TFLOP/s per GPU", pattern.New(`(?i)` + figure + ` ?tflops?(?:/s)?(?:/(?:gpu|device))?\b` + noKey)},
 	{"TFLOP/s per GPU", pattern.New(`(?i)\btflops?(?:/s)?(?:/(?:gpu|device))? +` + figure)},
 	{"tokens/s", pattern.New(`(?i)(?:\btps|tok(?:en)?s?/s(?:ec)?(?:/(?:gpu|device))?|tokens_per_sec(?:ond)?) +` + figure)},
 	{"% MFU", pattern.New(`(?i)\bmfu['"]?(?: ?\([^)]{1,12}\))?\s*[:= ]\s*'?` + figure + ` ?%`)},
 	{"samples/s", pattern.New(`(?i)(?:samples?(?:_per_|PerSec|/s(?:ec)?|[ _]per[ _]sec(?:ond)?)\w*)['"]?\s*[:=]\s*'?` + figure)},
-	{"samples/s", pattern.New(`(?i)` + figure + ` ?(?:samples?|images?|img|imgs|seqs?)/s(?:ec)?\b`)},
+	{"samples/s", pattern.New(`(?i)` + figure + ` ?(?:samples?|images?|img|imgs|seqs?)/s(?:ec)?\b` + noKey)},
 	{"throughput", pattern.New(`(?i)\bthroughput['"]?\s*[:=]\s*'?` + figure)},
 }
 
@@ -94,7 +97,7 @@ func readings(re *pattern.Regexp, lines []Text) []Reading {
 // shares are the ways in which step lines print the share of a GPU's memory in use: torchtitan; scripts of all kinds.
 var shares = []rate{
 	{"%", pattern.New(`(?i)\bmem(?:ory)?\w*['"]?\s*[:=]\s*[^|,;]{0,24}?` + figure + ` ?%`)},
-	{"%", pattern.New(`(?i)` + figure + ` ?% (?:of )?(?:GPU |HBM |CUDA )?mem(?:ory)?\b`)},
+	{"%", pattern.New(`(?i)` + figure + ` ?% (?:of )?(?:GPU |HBM |CUDA )?mem(?:ory)?\b` + noKey)},
 }
 
 // amounts are the ways in which step lines print the memory in use: scripts of all kinds, detectron2 and the projects of OpenMMLab (MB), DeepSpeed's examples.
