@@ -43,10 +43,10 @@ func recall(ctx context.Context, in *Input) (diagnose.Earlier, error) {
 		}
 		if err == nil && len(book.Runs) == 0 {
 			head, err := headOf(in.Opener, *s, logHead)
-			if err == nil && !record(head) {
+			if steps := err == nil && tells(ctx, s.Name, head); err == nil && (steps || !record(head)) {
 				in.earlierLogs = append(in.earlierLogs, *s)
 				unread = append(unread, book)
-				logs = logs || tells(ctx, s.Name, head)
+				logs = logs || steps
 				continue
 			}
 		}
@@ -135,7 +135,56 @@ func compared(ctx context.Context, in Input, facts *resolve.Facts, files verify.
 	all := slices.Concat(in.Sources, in.Evidence)
 	slices.SortFunc(all, func(a, b incident.Source) int { return strings.Compare(a.Name, b.Name) })
 	facts.Preceding.Otherwise = otherwise(openings(ctx, &in, all, firstSteps(facts)), openings(ctx, &in, in.earlierLogs, firstSteps(in.preceding.Facts)))
+	facts.Preceding.Oftener = in.repeated(ctx, facts)
 	return nil
+}
+
+// leastRepeated are so many lines of a kind that a run prints again and again.
+const leastRepeated = 10
+
+// repeated finds the kind of line that this run's log has most often, and the earlier run's has not.
+func (in *Input) repeated(ctx context.Context, facts *resolve.Facts) *resolve.Oftener {
+	was := in.kindsOf(ctx, in.earlierLogs, in.preceding.Facts)
+	var most *resolve.Oftener
+	for _, k := range in.kindsOf(ctx, in.Sources, facts) {
+		if k.since >= leastRepeated && (most == nil || k.since > most.Since) && !slices.ContainsFunc(was, func(o *saying) bool { return alike(o.masked, k.masked) > leastAlike }) {
+			most = &resolve.Oftener{News: resolve.News{Text: k.text, At: k.at}, Since: k.since}
+		}
+	}
+	return most
+}
+
+// kindsOf are the kinds of lines in the log that shows most steps, as far as they are looked at, the commonest of them.
+func (in *Input) kindsOf(ctx context.Context, sources []incident.Source, f *resolve.Facts) (out []*saying) {
+	const head, most = 2 << 20, 64
+	c := f.Longest(func(*resolve.Point) bool { return true })
+	if c == nil {
+		return nil
+	}
+	i := slices.IndexFunc(sources, func(s incident.Source) bool { return s.Name == c.File })
+	if i < 0 {
+		return nil
+	}
+	text, err := headOf(in.Opener, sources[i], head)
+	if err != nil || ctx.Err() != nil {
+		return nil
+	}
+	by := map[string]*saying{}
+	off := int64(0)
+	for n := int64(1); len(text) > 0; n++ {
+		l, rest, _ := bytes.Cut(text, []byte("\n"))
+		bare := strings.TrimSpace(string(l))
+		if masked := maskedWords(bare); bare != "" && len(bare) < 512 && len(by) < maxKinds {
+			if by[masked] == nil {
+				by[masked] = &saying{masked: masked, text: bare, at: worker.At{Pos: worker.Pos{File: c.File, Line: n, Off: off, Len: len(bytes.TrimRight(l, "\r"))}}}
+				out = append(out, by[masked])
+			}
+			by[masked].since++
+		}
+		text, off = rest, off+int64(len(l))+1
+	}
+	slices.SortStableFunc(out, func(a, b *saying) int { return b.since - a.since })
+	return out[:min(len(out), most)]
 }
 
 func summed(ctx context.Context, in Input, facts *resolve.Facts, files verify.Files) ([]incident.Figure, error) {

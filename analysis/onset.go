@@ -29,6 +29,7 @@ const (
 
 // saying is one kind of line around the onset: its text without numbers.
 type saying struct {
+	masked        string
 	before, since int
 	text          string
 	at            worker.At // the first since
@@ -75,13 +76,18 @@ func (in *Input) onset(ctx context.Context, facts *resolve.Facts, files verify.F
 	return nil
 }
 
+// maskedWords is a line without its numbers and its columns.
+func maskedWords(text string) string {
+	return strings.Join(strings.Fields(masks.ReplaceAllString(text, "#")), " ")
+}
+
 func (o *onsetLook) line(l lines.Line) {
 	o.table.Line(l)
 	text := strings.TrimSpace(l.Text)
 	if text == "" || !l.Quotable() {
 		return
 	}
-	masked := strings.Join(strings.Fields(masks.ReplaceAllString(text, "#")), " ")
+	masked := maskedWords(text)
 	k := o.kinds[masked]
 	if k == nil {
 		if len(o.kinds) == maxKinds {

@@ -189,3 +189,30 @@ func TestSavesThatRowsCount(t *testing.T) {
 		t.Errorf("%s: %s", v.Mechanism, v.Summary)
 	}
 }
+
+func TestStepsThatAreLongAgainAndAgain(t *testing.T) {
+	rows := func(pauses bool) string {
+		var b strings.Builder
+		fmt.Fprintf(&b, "{\"event\": \"start\", \"world\": 64, \"tidy\": %t, \"every\": 100}\n", !pauses)
+		for i := range 160 {
+			s := took(i, false)
+			if pauses && i%2 == 1 {
+				s += 1.2
+				fmt.Fprintf(&b, "{\"step\": %d, \"event\": \"tidy\", \"rank\": %d, \"pause_s\": 1.2}\n", 4*i, i%64)
+			}
+			fmt.Fprintf(&b, "{\"step\": %d, \"loss\": %.3f, \"step_time_s\": %.3f}\n", 4*i, 3-0.001*float64(i), s)
+		}
+		return b.String()
+	}
+	in := Input{Sources: written(t, map[string]string{"metrics.jsonl": rows(true)}, ""), History: written(t, map[string]string{"metrics.jsonl": rows(false)}, "earlier/")}
+	v := diagnosed(t, in).Verdict
+	for _, want := range []string{"s on average instead of 1.0", "80 lines like `{\"step\": 4, \"event\": \"tidy\"", "\"tidy\": false"} {
+		if !strings.Contains(v.Summary, want) {
+			t.Errorf("%q is not in: %s", want, v.Summary)
+		}
+	}
+	in.Sources, in.History = written(t, map[string]string{"metrics.jsonl": rows(false)}, ""), written(t, map[string]string{"metrics.jsonl": rows(false)}, "earlier/")
+	if v := diagnosed(t, in).Verdict; v.Status != incident.NoFailure {
+		t.Errorf("two runs that are alike: %s: %s", v.Mechanism, v.Summary)
+	}
+}

@@ -18,6 +18,8 @@ type Preceding struct {
 	Was, Is []incident.Figure
 	// Otherwise are lines before the first step that say something else than the earlier run's.
 	Otherwise []Otherwise
+	// Oftener is a kind of line that this run prints again and again, and the earlier run did not; nil where there is none.
+	Oftener *Oftener
 }
 
 // Otherwise is what this run prints before its first step where the earlier run printed something else.
@@ -95,9 +97,49 @@ func (f *Facts) Falloff() (x Falloff, ok bool) {
 			return x, false
 		}
 		noise := max(was.Spread, is.Spread)
-		return x, ok1 && ok2 && 1/(1-x.Waste()) >= slowRatio && math.Abs(x.Is-x.Was) >= falloffSigmas*noise
+		if ok1 && ok2 && 1/(1-x.Waste()) >= slowRatio && math.Abs(x.Is-x.Was) >= falloffSigmas*noise {
+			return x, true
+		}
+		break
 	}
-	return x, false
+	return f.onAverage()
+}
+
+// onAverage is Falloff where most steps take what they took, and many take far longer: their mean tells, and no median.
+func (f *Facts) onAverage() (x Falloff, ok bool) {
+	timed := func(p *Point) bool { return p.Seconds > 0 }
+	is, was := f.Longest(timed), f.Preceding.Longest(timed)
+	if is == nil || was == nil || f.moreWork() || min(len(is.Timed()), len(was.Timed())) < gradualPoints {
+		return x, false
+	}
+	usual := medianStep(was)
+	a, before, _ := longSteps(was, usual)
+	b, since, at := longSteps(is, usual)
+	x = Falloff{Name: incident.SignStepTime, Unit: "s on average", Was: a, Is: b}
+	if at == nil || since < longShare || since < longTimes*before || b < slowRatio*a {
+		return x, false
+	}
+	x.IsAt, x.WasAt = *at.At, *closest(was.Timed(), usual).At
+	return x, true
+}
+
+// Limits of steps that are long again and again.
+const (
+	longRatio = 1.3  // of the earlier run's usual time
+	longShare = 0.05 // of the lines, at least
+	longTimes = 2    // as many as in the earlier run
+)
+
+// longSteps is the mean time of a step, the share of lines that are far above the usual time, and the last of them.
+func longSteps(c *Course, usual float64) (mean, share float64, last *Point) {
+	ps, _ := c.paced()
+	for _, p := range ps {
+		mean += p.Seconds / float64(len(ps))
+		if p.Seconds > longRatio*usual {
+			share, last = share+1/float64(len(ps)), p
+		}
+	}
+	return mean, share, last
 }
 
 // moreWork says that a step of this run holds other work than one of the earlier run: its time alone shows nothing then.

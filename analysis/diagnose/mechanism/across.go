@@ -161,6 +161,11 @@ func regressionFellOff(sc *Scene) *Proposal {
 		p.Why += "; set otherwise: " + few(list, 4)
 	}
 	p.otherwise(f)
+	if o := f.Preceding.Oftener; o != nil {
+		text := fmt.Sprintf("this run's log has %d lines like `%s`, and the earlier run's has none", o.Since, o.Told())
+		p.Summary += "; " + text
+		p.For = append(p.For, finding(text, QuoteAt(o.At, nil)))
+	}
 	return p
 }
 
