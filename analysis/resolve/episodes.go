@@ -23,9 +23,10 @@ type Episodes struct {
 // Episode is one of them, by its first and last slow line.
 type Episode struct{ From, To *Point }
 
-// Limits of episodes. One alone is a pause: several of the same height are something that comes and goes.
+// Limits of episodes. One alone is a pause, unless it is long: several of the same height are something that comes and goes.
 const (
 	leastEpisodes = 2
+	longEpisode   = 20 // lines of one alone
 	episodeLines  = 5
 	episodeRatio  = 1.3
 	episodeCost   = 0.03
@@ -59,7 +60,7 @@ func (c *Course) Episodes() (e Episodes, ok bool) {
 			out = append(out, x[i])
 		}
 	}
-	if len(e.List) < leastEpisodes || float64(len(in)) > episodeMost*float64(len(x)) {
+	if len(e.List) < leastEpisodes && len(in) < longEpisode || float64(len(in)) > episodeMost*float64(len(x)) {
 		return e, false
 	}
 	base, now := robust.Median(out), robust.Median(in)

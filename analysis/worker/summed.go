@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"faultline/analysis/line"
+	"faultline/pattern"
 )
 
 const (
@@ -55,7 +56,11 @@ func Summed(ctx context.Context, name string, src io.Reader) (*Observations, err
 			continue
 		}
 		pre := names.Parse(text)
-		s, ok := readSummed(text[min(max(pre.Len, 0), len(text)):])
+		msg := text[min(max(pre.Len, 0), len(text)):]
+		s, ok := readSummed(msg)
+		if !ok {
+			s, ok = readCounted(msg)
+		}
 		own := text
 		if !ok {
 			var at line.Stamp
@@ -91,7 +96,10 @@ func summedObservations(found []summedStep) *Observations {
 	obs := &Observations{}
 	for i := range found {
 		s := &found[i]
-		obs.Progress = append(obs.Progress, Progress{At: s.at, N: s.n, Form: "summed", Step: s.step, Total: line.Unknown, Epoch: line.Unknown, StepSeconds: s.total, Phase: Training, Loop: s.loop})
+		obs.Progress = append(obs.Progress, Progress{At: s.at, N: s.n, Form: "summed", Step: s.step, Total: line.Unknown, Epoch: line.Unknown, StepSeconds: s.total, Phase: Training, Loop: s.loop, Loss: s.loss})
+		if len(s.parts) == 0 {
+			continue
+		}
 		obs.Phases = append(obs.Phases, PhaseReport{At: s.at, Loop: s.loop, N: s.n, Times: s.parts})
 	}
 	return obs
@@ -119,6 +127,7 @@ type summedStep struct {
 	total float64
 	parts []PhaseTime
 	loop  int
+	loss  string
 }
 
 // like says that two lines name the same times.
@@ -168,6 +177,27 @@ func readSummed(text []byte) (s summedStep, ok bool) {
 		break
 	}
 	return s, s.total > 0 && s.step >= 0 && sum >= summedLow*s.total && sum <= summedHigh*s.total
+}
+
+// ofAll is a count with what it counts up to: "7350/24000".
+var ofAll = pattern.New(`(?:^|[\s|(\[])(\d{1,9}) ?/ ?(\d{2,10})(?:$|[\s|,)\]:])`)
+
+// readCounted reads a count of all steps and the time or the rate of one: "Epoch 0: 30% 7350/24000 [loss=2.2, it/s=0.57, data_s=0.004]".
+func readCounted(text []byte) (s summedStep, ok bool) {
+	m := ofAll.FindSubmatch(text)
+	if m == nil {
+		return s, false
+	}
+	step, total := bounded(string(m[1])), bounded(string(m[2]))
+	times := readTimings(text, true)
+	if step < 0 || step > total || times.step <= 0 {
+		return s, false
+	}
+	s = summedStep{step: int64(step), total: times.step, loss: string(lossIn(text))}
+	for _, t := range times.phases {
+		s.parts = append(s.parts, PhaseTime{Name: string(t.name), Max: t.value})
+	}
+	return s, true
 }
 
 // namedValue is a number that a text names, with how many seconds its unit is; 0 where it has none.

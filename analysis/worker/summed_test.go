@@ -33,6 +33,20 @@ func TestReadSummed(t *testing.T) {
 	}
 }
 
+func TestReadCounted(t *testing.T) {
+	for text, want := range map[string]string{
+		"Epoch 0:  30% 7350/24000 [v_num=cd31, it/s=0.5, data_s=0.004]": "7350 2",
+		"batch 20/5000 took 1.5 s/it":                                   "20 1.5",
+		"read 20/5000 files":                                            "0 0",
+		"5000/20 it/s=2.0":                                              "0 0",
+	} {
+		s, _ := readCounted([]byte(text))
+		if got := fmt.Sprintf("%d %.3g", s.step, s.total); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestSummedNeedsAStepThatCountsUp(t *testing.T) {
 	log := func(step func(i int) int) string {
 		var b strings.Builder
