@@ -25,7 +25,7 @@ func (in *Input) snapshots(ctx context.Context, facts *resolve.Facts) {
 		if d, ok := mechanism.SlowedAt(facts); ok {
 			slowed = &d
 		}
-		facts.Compare(slowed)
+		facts.Contrasts = facts.Comparison(slowed)
 	}()
 	logs := map[string]bool{}
 	for _, f := range []*resolve.Facts{facts, earlierFacts(facts)} {

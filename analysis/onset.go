@@ -119,6 +119,12 @@ func (o *onsetLook) sum() *resolve.Onset {
 			}
 		}
 	}
+	out.Oftener = o.oftener()
+	return out
+}
+
+// oftener is the kind of line that comes most often of those that come far more often since; nil where there is none.
+func (o *onsetLook) oftener() (out *resolve.Oftener) {
 	steps := [2]float64{}
 	for i := range o.d.Course.Points {
 		p := &o.d.Course.Points[i]
@@ -135,8 +141,8 @@ func (o *onsetLook) sum() *resolve.Onset {
 		if k.since < moreOften || float64(k.since) < moreOften*float64(k.before+1)*math.Max(share, 1) {
 			continue
 		}
-		if b := out.Oftener; b == nil || k.since > b.Since {
-			out.Oftener = &resolve.Oftener{News: resolve.News{Text: k.text, At: k.at}, Before: k.before, Since: k.since}
+		if out == nil || k.since > out.Since {
+			out = &resolve.Oftener{News: resolve.News{Text: k.text, At: k.at}, Before: k.before, Since: k.since}
 		}
 	}
 	return out

@@ -124,7 +124,12 @@ func Compare(all []*Track) (out []Quantity, compared int) {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(later)) {
-		if q, ok := growing(later[key]); ok && groups[key] == nil {
+		list := ends(later[key])
+		if groups[key] != nil || len(list) < apartLeast || !setApart(list, true) {
+			continue
+		}
+		if q, ok := place(list, true); ok && !q.All && q.Class != "" {
+			q.Growing = true
 			out = append(out, q)
 		}
 	}
@@ -216,29 +221,14 @@ func judge(list []*Track) {
 	}
 }
 
-// growing finds the few members on which a counter of errors grew, while it stood still on all others. When that began, nothing says.
-func growing(list []*Track) (q Quantity, ok bool) {
-	class, role := slow.Measure(list[0].name())
-	if class != slow.Communication || role != slow.Cause {
-		return q, false
-	}
-	var left, stayed []*Track
+// ends are the tracks by their first and their last value: of a table that begins after the slowdown, nothing says when a change began.
+func ends(list []*Track) (out []*Track) {
 	for _, t := range list {
-		t.was, t.is = t.After[0].V, t.After[len(t.After)-1].V
-		switch {
-		case t.is > t.was:
-			left = append(left, t)
-		case t.is == t.was:
-			stayed = append(stayed, t)
-		}
+		x := *t
+		x.Before, x.After, x.BeforeFile = t.After[:1], t.After[len(t.After)-1:], t.File
+		out = append(out, &x)
 	}
-	if len(left) == 0 || len(left) >= len(stayed) || len(left)+len(stayed) < len(list) {
-		return q, false
-	}
-	q = Quantity{What: list[0].name(), Class: class, Growing: true, Was: left[0].was, Is: left[0].is, Members: len(left), Rest: len(stayed)}
-	q.WasAt, q.IsAt = Place{left[0].File, left[0].After[0].At}, Place{left[0].File, left[0].After[len(left[0].After)-1].At}
-	q.OtherAt = Place{stayed[0].File, stayed[0].After[len(stayed[0].After)-1].At}
-	return q, q.name(left, list)
+	return out
 }
 
 // place says of whom a quantity changed. ok is false where it changed for nobody, or for some of many, and where its change blames nobody.

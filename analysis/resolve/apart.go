@@ -28,19 +28,25 @@ type Comparisons struct {
 	Apart, Outgrown []moved.Quantity
 }
 
-// Compare makes them; d is nil where the job was slow from its first step.
-func (f *Facts) Compare(d *Slowdown) {
-	f.ours = map[string]bool{}
-	for _, n := range f.jobNodes() {
-		f.ours[n] = true
-	}
+// Comparison makes them; d is nil where the job was slow from its first step.
+func (f *Facts) Comparison(d *Slowdown) (c Comparisons) {
 	if d != nil {
-		f.Contrasts.Moved, f.Contrasts.Quantities = f.moved(d)
-		f.Contrasts.Settings = f.settings(d)
+		c.Moved, c.Quantities = f.moved(d)
+		c.Settings = f.settings(d)
 	}
 	if len(f.Snapshots) > 0 {
-		f.Contrasts.Apart, f.Contrasts.Outgrown = moved.Apart(f.readings()), moved.Outgrown(f.readings())
+		c.Apart, c.Outgrown = moved.Apart(f.readings()), moved.Outgrown(f.readings())
 	}
+	return c
+}
+
+// nodeSet are the job's nodes, to be asked for many names.
+func (f *Facts) nodeSet() map[string]bool {
+	out := map[string]bool{}
+	for _, n := range f.jobNodes() {
+		out[n] = true
+	}
+	return out
 }
 
 // readings are the values that tools print, each with its first and its last reading.
@@ -49,17 +55,17 @@ func (f *Facts) readings() []*moved.Track {
 	var order []string
 	list := slices.Clone(f.Snapshots)
 	hosts := f.namedHosts()
-	nodes := f.snapshotNodes(list, hosts)
+	nodes, job := f.snapshotNodes(list, hosts), f.nodeSet()
 	slices.SortStableFunc(list, func(a, b SnapshotFile) int { return strings.Compare(taken(&a), taken(&b)) })
 	for i := range list {
 		x := &list[i]
 		for k := range x.Cells {
 			c := &x.Cells[k]
-			node := f.cellNode(c)
+			node := cellNode(c, job)
 			ours := node != ""
 			if !ours {
 				node = cmp.Or(nodes[x.File], headedBy(c))
-				ours = hosts[node] || f.ours[node]
+				ours = hosts[node] || job[node]
 			}
 			id := node + "\x00" + c.What
 			for _, key := range c.Keys {
@@ -102,9 +108,9 @@ func taken(x *SnapshotFile) string {
 }
 
 // cellNode is the node that the headings of a value name.
-func (f *Facts) cellNode(c *snapshot.Cell) string {
+func cellNode(c *snapshot.Cell, job map[string]bool) string {
 	for _, k := range c.Keys {
-		if n := ShortHost(k.Value); moved.NodeKey(k.Name) || f.ours[n] {
+		if n := ShortHost(k.Value); moved.NodeKey(k.Name) || job[n] {
 			return n
 		}
 	}

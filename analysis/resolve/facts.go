@@ -77,9 +77,8 @@ type Facts struct {
 	Progress   []ProgressPoint
 	Onset      *Onset // what the log says around a slowdown; nil where there is none
 	Contrasts  Comparisons
-	ours       map[string]bool // the job's nodes, for Contrasts
-	Snapshots  []SnapshotFile  // what tools print of machines, where a job is slow
-	Courses    []*Course       // the training steps, writer by writer
+	Snapshots  []SnapshotFile // what tools print of machines, where a job is slow
+	Courses    []*Course      // the training steps, writer by writer
 	Saves      []worker.Checkpoint
 	Coverage   Coverage
 	Tails      []worker.Tail

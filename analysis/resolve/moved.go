@@ -15,11 +15,12 @@ import (
 // moved compares the tables over time on both sides of a slowdown. compared is how many quantities have values on both.
 func (f *Facts) moved(d *Slowdown) (out []moved.Quantity, compared int) {
 	var all []*moved.Track
+	job := f.nodeSet()
 	for _, file := range f.tables() {
 		x := &file
 		node := f.tableNode(x)
 		for _, s := range x.Table.Series {
-			if t := f.track(x, s, node, d); x.File != d.Course.File || !set(t) {
+			if t := f.track(x, s, node, d, job); x.File != d.Course.File || !set(t) {
 				all = append(all, t)
 			}
 		}
@@ -87,31 +88,8 @@ func differing(a, b string) string {
 }
 
 // track divides a series at a slowdown. A series is of the node that its row, its table or its file names.
-func (f *Facts) track(x *SeriesFile, s *timeseries.Series, node string, d *Slowdown) *moved.Track {
-	t := &moved.Track{Series: s, File: x.File}
-	if m := fileOfRank.FindStringSubmatch(stem(x.File)); m != nil && !slices.ContainsFunc(s.Keys, func(k timeseries.Key) bool { return k.Name == "rank" }) {
-		own := *s
-		own.Keys = append(slices.Clone(s.Keys), timeseries.Key{Name: "rank", Value: m[1]})
-		t.Series = &own
-	}
-	if k := len(s.Keys) - 1; k >= 0 && s.Keys[k].Name == timeseries.Index && f.ofEachRank(x.Table, s.What) {
-		own := *s
-		own.Keys = append(slices.Clone(s.Keys[:k]), timeseries.Key{Name: "rank", Value: s.Keys[k].Value})
-		t.Series = &own
-		if id, err := strconv.Atoi(s.Keys[k].Value); err == nil {
-			t.Node = f.RankNode(id)
-		}
-	}
-	for _, k := range s.Keys {
-		switch n := ShortHost(k.Value); {
-		case moved.NodeKey(k.Name), k.Name == "" && f.ours[n]:
-			t.Node = n
-		}
-	}
-	if t.Node == "" {
-		t.Node = node
-	}
-	t.Ours = f.ours[ShortHost(t.Node)]
+func (f *Facts) track(x *SeriesFile, s *timeseries.Series, node string, d *Slowdown, job map[string]bool) *moved.Track {
+	t := f.trackOf(x, s, node, job)
 	counter := counts(s.Points)
 	t.Rate = counter
 	var all []moved.Sample
@@ -140,6 +118,35 @@ func (f *Facts) track(x *SeriesFile, s *timeseries.Series, node string, d *Slowd
 	if !f.datable(s, d) {
 		t.Split(all)
 	}
+	return t
+}
+
+// trackOf is a series with whose it is: by its keys, its place in a list, or its file.
+func (f *Facts) trackOf(x *SeriesFile, s *timeseries.Series, node string, job map[string]bool) *moved.Track {
+	t := &moved.Track{Series: s, File: x.File}
+	if m := fileOfRank.FindStringSubmatch(stem(x.File)); m != nil && !slices.ContainsFunc(s.Keys, func(k timeseries.Key) bool { return k.Name == "rank" }) {
+		own := *s
+		own.Keys = append(slices.Clone(s.Keys), timeseries.Key{Name: "rank", Value: m[1]})
+		t.Series = &own
+	}
+	if k := len(s.Keys) - 1; k >= 0 && s.Keys[k].Name == timeseries.Index && f.ofEachRank(x.Table, s.What) {
+		own := *s
+		own.Keys = append(slices.Clone(s.Keys[:k]), timeseries.Key{Name: "rank", Value: s.Keys[k].Value})
+		t.Series = &own
+		if id, err := strconv.Atoi(s.Keys[k].Value); err == nil {
+			t.Node = f.RankNode(id)
+		}
+	}
+	for _, k := range s.Keys {
+		switch n := ShortHost(k.Value); {
+		case moved.NodeKey(k.Name), k.Name == "" && job[n]:
+			t.Node = n
+		}
+	}
+	if t.Node == "" {
+		t.Node = node
+	}
+	t.Ours = job[ShortHost(t.Node)]
 	return t
 }
 

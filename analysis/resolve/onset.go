@@ -47,7 +47,7 @@ func (f *Facts) settings(d *Slowdown) (out []Setting) {
 			continue
 		}
 		for _, s := range x.Table.Series {
-			t := f.track(&x, s, "", d)
+			t := f.track(&x, s, "", d, nil)
 			if !set(t) {
 				continue
 			}

@@ -125,25 +125,10 @@ var named = pattern.New(`^([A-Za-z#%"'<(][^:=]{0,63}?)"?\s*(?:[:=][.\s]+|[:=]$|\
 
 // line takes one line.
 func (r *reader) line(l *lines.Line, bare, next string) {
+	if r.place(bare) {
+		return
+	}
 	indent := indentOf(l.Text)
-	host, command, ok := lines.Prompt(bare)
-	if m := remote.FindStringSubmatch(command); m != nil {
-		host = m[1]
-	}
-	if ok && host != "" {
-		r.out.Titles[strings.ToLower(host)] = true
-		r.above, r.names = []heading{{-1, "", append(keysIn(command), timeseries.Key{Name: "host", Value: host})}}, nil
-		return
-	}
-	if m := alone.FindStringSubmatch(bare); m != nil {
-		r.above, r.names = []heading{{-1, "", []timeseries.Key{{Value: m[1]}}}}, nil
-		return
-	}
-	if m := prompt.FindStringSubmatch(bare); m != nil {
-		r.comment = false
-		r.title(m[1])
-		return
-	}
 	columns := split(strings.TrimLeft(bare, "# "))
 	if headed(columns) && len(next) > 0 && rowOf(split(strings.TrimLeft(next, "# ")), len(columns)) {
 		if !r.fresh { // else they are the units
@@ -180,6 +165,29 @@ func (r *reader) line(l *lines.Line, bare, next string) {
 	default:
 		r.row(l, split(bare))
 	}
+}
+
+// place takes a line that says whose the lines below it are: a prompt, or a name by itself.
+func (r *reader) place(bare string) bool {
+	host, command, ok := lines.Prompt(bare)
+	if m := remote.FindStringSubmatch(command); m != nil {
+		host = m[1]
+	}
+	if ok && host != "" {
+		r.out.Titles[strings.ToLower(host)] = true
+		r.above, r.names = []heading{{-1, "", append(keysIn(command), timeseries.Key{Name: "host", Value: host})}}, nil
+		return true
+	}
+	if m := alone.FindStringSubmatch(bare); m != nil {
+		r.above, r.names = []heading{{-1, "", []timeseries.Key{{Value: m[1]}}}}, nil
+		return true
+	}
+	m := prompt.FindStringSubmatch(bare)
+	if m != nil {
+		r.comment = false
+		r.title(m[1])
+	}
+	return m != nil
 }
 
 // Limits of a sentence.

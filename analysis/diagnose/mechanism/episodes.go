@@ -40,9 +40,9 @@ func episodesOf(f *resolve.Facts, e *resolve.Episodes, g slow.Growth, slug knowl
 		when = append(when, hourOf(f, x.From)+" to "+hourOf(f, x.To))
 	}
 	p := &Proposal{Mechanism: slug, Class: Degraded, Scope: "all", Base: 0.8, Explains: endedSlow, Waste: e.Share}
-	often := fmt.Sprintf("%d times", len(e.List))
+	often, then := fmt.Sprintf("%d times", len(e.List)), "in each of these times"
 	if len(e.List) == 1 {
-		often = "once"
+		often, then = "once", "just then"
 	}
 	p.Summary = fmt.Sprintf("steps slowed down %s and recovered (%s): %s per step, up from %s; %.0f%% of the time in this log is lost",
 		often, few(when, 4), Seconds(e.Now), Seconds(e.Base), 100*e.Share)
@@ -59,7 +59,7 @@ func episodesOf(f *resolve.Facts, e *resolve.Episodes, g slow.Growth, slug knowl
 	p.Now = []knowledge.Advice{{Text: "List what else ran in these times on the nodes, the network and the storage: what began and ended with them is the first suspect.", Command: needNeighbours.Command}}
 	if ran := f.Meanwhile(e); len(ran) > 0 {
 		job, _, _ := strings.Cut(ran[0].Job, "_")
-		p.Summary += fmt.Sprintf("; job %s ran just then", job)
+		p.Summary += fmt.Sprintf("; job %s ran %s", job, then)
 		p.Why += "; that it ran then is a coincidence until its reads and writes are compared"
 		p.Now = append([]knowledge.Advice{{Text: fmt.Sprintf("Compare what job %s reads and writes with what this job waits for, or run this job without it once.", job), Command: "scontrol show job " + job}}, p.Now...)
 		for _, r := range ran[:min(len(ran), 3)] {
