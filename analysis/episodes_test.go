@@ -53,3 +53,11 @@ func TestOnePauseIsNoEpisode(t *testing.T) {
 		}
 	}
 }
+
+func TestOneSlowTimeInWhichAnotherJobRanIsTold(t *testing.T) {
+	once := strings.ReplaceAll(neighbours, "701_2            kx      repack        cpu     12 2026-02-03T02:21:00 2026-02-03T02:53:00  COMPLETED c[201-212]\n", "")
+	r := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": comesAndGoes([2]int{40, 60}), "sacct.txt": once}, "")})
+	if v := r.Verdict; !strings.Contains(v.Summary, "slowed down once and recovered") || !strings.Contains(v.Summary, "job 701 ran just then") {
+		t.Errorf("%s: %s", v.Mechanism, v.Summary)
+	}
+}

@@ -148,6 +148,11 @@ func (l *look) loss() {
 			last.Loss.Value, from.Loss.Value, "loss")
 		return
 	}
+	if d, rises := c.Divergence(); rises {
+		l.valued(l.sign(incident.SignLoss, incident.TriageWarning, fmt.Sprintf("rising since %s: %s, from %s", at(d.Onset), last.Loss.Printed, short(d.Low)), last.At, d.LowAt.At),
+			last.Loss.Value, d.Low, "loss")
+		return
+	}
 	if p, flat := c.Plateau(); flat {
 		l.valued(l.sign(incident.SignLoss, incident.TriageNote, fmt.Sprintf("flat: mean %s, and %s in the %d lines before", short(p.Is), short(p.Was), p.N), p.Last.At, p.Middle.At),
 			p.Is, p.Was, "loss")

@@ -152,6 +152,9 @@ func TestARunningJobAtOneMoment(t *testing.T) {
 			}
 			return "2.0"
 		}}, 3, incident.StateRunning, incident.TriageCritical, incident.SignLoss, incident.TriageCritical, []string{"NaN or infinite since step 301", "last good at step 300"}, ""},
+		{"loss that fell and rises", training{ranks: 2, step: 2, until: 700, loss: func(s int) string {
+			return fmt.Sprintf("%.4f", 3+8/float64(1+s/10)+0.02*float64(max(0, s-150)))
+		}}, 3, "", incident.TriageWarning, incident.SignLoss, incident.TriageWarning, []string{"rising since step"}, ""},
 		{"rising loss", training{ranks: 2, step: 2, until: 700, loss: spiked}, 3, "", incident.TriageWarning, incident.SignLoss, incident.TriageWarning, []string{"rising"}, ""},
 		{"slower", training{ranks: 2, world: 256, until: 900, seconds: func(s int) float64 {
 			if s > 200 {

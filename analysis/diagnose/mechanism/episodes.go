@@ -23,7 +23,7 @@ func episodic(slug knowledge.Slug, ofData bool) func(*Scene) *Proposal {
 			return nil
 		}
 		e, ok := c.Episodes()
-		if !ok {
+		if !ok || len(e.List) == 1 && len(f.Meanwhile(&e)) == 0 { // once, it is a pause unless something else ran just then
 			return nil
 		}
 		g := f.GrownIn(&e)
