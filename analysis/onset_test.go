@@ -216,3 +216,23 @@ func TestStepsThatAreLongAgainAndAgain(t *testing.T) {
 		t.Errorf("two runs that are alike: %s: %s", v.Mechanism, v.Summary)
 	}
 }
+
+func TestACountOfASwitchThatOutgrowsTheOthersSaysWhere(t *testing.T) {
+	counters := func(port, hour string, k, stuck int) string {
+		return fmt.Sprintf("# frobport %s 2026-02-03 %s\nPackets: %d\nBytes: %d\nXmitWait: %d\nFrames: %d\n", port, hour, 1000*k, 90000*k, stuck, 800*k)
+	}
+	files := map[string]string{"run.log": paceLog(1, 2)}
+	for _, port := range []string{"port31", "port33", "port35"} {
+		for k, hour := range map[int]string{1: "13:50", 2: "14:30"} {
+			stuck := 1100 * k
+			if port == "port33" && k == 2 {
+				stuck = 918000
+			}
+			files[hour[:2]+"/frob-leaf2-"+port+".txt"] = counters(port, hour, k, stuck)
+		}
+	}
+	v := diagnosed(t, Input{Sources: written(t, files, "")}).Verdict
+	if v.Mechanism != "slow-communication" || len(v.Root.Nodes) > 0 || !strings.Contains(v.Summary, "XmitWait rose from 1100 to 918000") {
+		t.Errorf("%s on %v: %s", v.Mechanism, v.Root.Nodes, v.Summary)
+	}
+}

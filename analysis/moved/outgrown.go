@@ -3,6 +3,7 @@ package moved
 import (
 	"cmp"
 	"math"
+	"path"
 	"slices"
 
 	"faultline/analysis/robust"
@@ -47,9 +48,9 @@ func Outgrown(all []*Track) (out []Quantity) {
 			if len(list) < outgrownOf || !known || t.is-t.was < outgrownBy || x[i]-usual < math.Log(outgrownTimes) {
 				continue
 			}
-			q := Quantity{What: t.name(), Class: class, All: true, Was: t.was, Is: t.is, Members: 1, Rest: len(list) - 1, Member: words(t.Keys, t.Node)}
-			if node != "" {
-				q.Nodes, q.All = []string{node}, false
+			q := Quantity{What: t.name(), Class: class, Was: t.was, Is: t.is, Members: 1, Member: cmp.Or(words(t.Keys, t.Node), node, path.Base(t.File))}
+			if t.Ours {
+				q.Nodes = []string{node}
 			}
 			q.quote(t, nil)
 			out = append(out, q)

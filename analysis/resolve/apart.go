@@ -56,6 +56,10 @@ func (f *Facts) readings() []*moved.Track {
 	list := slices.Clone(f.Snapshots)
 	hosts := f.namedHosts()
 	nodes, job := f.snapshotNodes(list, hosts), f.nodeSet()
+	series := map[string]int{}
+	for i := range list {
+		series[untimed(list[i].File)]++
+	}
 	slices.SortStableFunc(list, func(a, b SnapshotFile) int { return strings.Compare(taken(&a), taken(&b)) })
 	for i := range list {
 		x := &list[i]
@@ -68,6 +72,9 @@ func (f *Facts) readings() []*moved.Track {
 				ours = hosts[node] || job[node]
 			}
 			id := node + "\x00" + c.What
+			if name := untimed(x.File); node == "" && series[name] > 1 { // read again later, and beside it others of another port
+				id = name + id
+			}
 			for _, key := range c.Keys {
 				id += "\x00" + key.Name + "\x00" + key.Value
 			}

@@ -70,7 +70,7 @@ func (f *Facts) tableNode(x *SeriesFile) string {
 
 var (
 	// ranked is what a process is called, and no node.
-	ranked     = pattern.New(`(?:^|[-_])(?:rank|proc|process|local|gpu|worker|step|iter|run|part)[-_]?\d+$`)
+	ranked     = pattern.New(`(?:^|[-_])(?:rank|proc|process|local|gpu|worker|step|iter|run|part|port|swp|eth|link|lane)[-_]?\d+$`)
 	fileOfRank = pattern.New(`(?:^|[^a-z])rank[-_]?(\d{1,7})(?:[^\d]|$)`)
 )
 

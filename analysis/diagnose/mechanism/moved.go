@@ -35,7 +35,20 @@ func shifted(f *resolve.Facts) *shift {
 	if x := onePlace(f, f.Contrasts.Moved); x != nil {
 		return x
 	}
-	return oddOne(f)
+	if x := oddOne(f); x != nil {
+		return x
+	}
+	return outgrown(f)
+}
+
+// outgrown is what a count says that grew far more than those beside it between two readings, where it is of no node of the job: of a switch, a server.
+func outgrown(f *resolve.Facts) *shift {
+	list := f.Contrasts.Outgrown
+	one := !slices.ContainsFunc(list, func(q moved.Quantity) bool { return q.Member != list[0].Member })
+	if len(list) == 0 || !one || len(list[0].Nodes) > 0 || !slices.Contains([]slow.Class{slow.Communication, slow.Data, slow.Save}, list[0].Class) {
+		return nil
+	}
+	return &shift{list: list[:1], class: list[0].Class, apart: true}
 }
 
 // onePlace is the one place that quantities speak of.
