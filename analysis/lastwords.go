@@ -92,6 +92,7 @@ func (w *lastOf) read(src io.Reader, end, most int64) (whole bool) {
 // take looks at one line; false ends the search, because the wait has begun.
 func (w *lastOf) take(b []byte, n, off int64) bool {
 	b = bytes.TrimRight(b, "\r\n")
+	drawn := bytes.LastIndexByte(b, '\r') + 1 // of a bar that is drawn again and again the last picture counts
 	p := line.Parse(b)
 	at := worker.At{Pos: worker.Pos{File: w.file, Line: n, Off: off, Len: len(b)}, By: &p.Who, Stamp: p.Stamp}
 	if !w.wrote(at) {
@@ -103,7 +104,7 @@ func (w *lastOf) take(b []byte, n, off int64) bool {
 	if ofRuntime(p) {
 		return true
 	}
-	text := line.StripANSI(nil, b[min(p.Len, len(b)):])
+	text := line.StripANSI(nil, b[max(min(p.Len, len(b)), drawn):])
 	if indented(text, p.Len > 0) {
 		return true // the code that a line above is about
 	}

@@ -43,6 +43,7 @@ func TestWhoSaysNothingAmongThoseWhoWaited(t *testing.T) {
 		says    string
 	}{
 		"one is silent":    {4, "2026-04-02 11:39:20 compiling the augmenter\n", waited, "rank-stalled", []int{4}, "enc_4.log:42: “compiling the augmenter”"},
+		"it draws a bar":   {4, "2026-04-02 11:39:20 scoring\n\rscoring:  12%|█▏        | 6/50 [05:52<43:31, 1.1it/s]\rscoring:  61%|██████    | 30/50 [30:02<19:20, 1.8it/s]", waited, "rank-stalled", []int{4}, "scoring:  61%"},
 		"everybody waited": {-1, "", waited, "", nil, ""},
 		"one failed by itself": {-1, "", func(r int) string {
 			if r == 2 {
@@ -141,6 +142,31 @@ func TestWhomSeveralPointTo(t *testing.T) {
 		r := diagnosed(t, Input{Sources: written(t, logs, "")})
 		if r.Verdict.Root.Named != c.want || len(r.Verdict.Root.Nodes) > 0 {
 			t.Errorf("%s: %+v, %s", name, r.Verdict.Root, r.Verdict.Summary)
+		}
+	}
+}
+
+// TestWhoseErrorItIsByItsOwnWords: a rank in front of a message is its writer's, unless it counts the members of a group; a class without words is
+// an exception, too; and what a launcher says of a task places that task's lines.
+func TestWhoseErrorItIsByItsOwnWords(t *testing.T) {
+	steps := ""
+	for i := range 30 {
+		steps += fmt.Sprintf("2026-04-02 11:%02d:00 step %d loss 2.1\n", i, i)
+	}
+	raised := "Traceback (most recent call last):\n  File \"/w/t.py\", line 3, in step\n    feed.get()\n"
+	for name, c := range map[string]struct {
+		text, node string
+		ranks      []int
+	}{
+		"a rank in brackets":       {steps + raised + "RuntimeError: [Rank:5] bridge: launch failed\n", "", []int{5}},
+		"of a process group":       {steps + raised + "RuntimeError: [Rank 5] process group lane: launch failed\n", "", nil},
+		"a class without words":    {steps + "[rank3]: Traceback (most recent call last):\n[rank3]:   File \"/w/t.py\", line 3, in step\n[rank3]:     feed.get()\n[rank3]: feedlib.Drained\n", "", []int{3}},
+		"a word is no class":       {steps + "[rank3]: Traceback (most recent call last):\n[rank3]:   File \"/w/t.py\", line 3, in step\n[rank3]:     feed.get()\n[rank3]: train.finished\n", "", nil},
+		"the task's host is named": {steps + "6: " + strings.ReplaceAll(strings.TrimSuffix(raised, "\n"), "\n", "\n6: ") + "\n6: OSError: Unable to open file (truncated file: eof = 1, stored_eof = 2)\n3412.118s: flux-shell[1]: FATAL: doom: rank 6 on host mv12 exited and exit-timeout=30s has expired\n", "mv12", nil},
+	} {
+		r := diagnosed(t, Input{Sources: written(t, map[string]string{"t.log": c.text}, "")})
+		if node := strings.Join(r.Verdict.Root.Nodes, ","); !slices.Equal(r.Verdict.Root.Ranks, c.ranks) || c.node != "" && node != c.node {
+			t.Errorf("%s: %s of %v on %s", name, r.Verdict.Mechanism, r.Verdict.Root.Ranks, node)
 		}
 	}
 }

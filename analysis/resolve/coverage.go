@@ -204,6 +204,7 @@ func (c *Coverage) cut(f *Facts) {
 	for _, t := range f.Tails {
 		how, note := "", ""
 		last := f.At(t.Last)
+		torn := !t.EndsClean && !t.Drawn // a bar has no end of a line while it is drawn
 		switch {
 		case t.ReadError != "":
 			how, note = "unreadable", t.ReadError
@@ -212,12 +213,12 @@ func (c *Coverage) cut(f *Facts) {
 			how = "empty"
 		case len(t.Holes) > 0:
 			how, note = "hole", "runs of NUL bytes: the node or its file system lost unwritten data"
-		case !t.EndsClean && report.Valid && last.Valid && last.T+last.Unc < report.T-earlySlack:
+		case torn && report.Valid && last.Valid && last.T+last.Unc < report.T-earlySlack:
 			how, note = "truncated-early", "stops mid-line, before the incident"
-		case !t.EndsClean && len(touched) > 0 && !touched[t.File]:
+		case torn && len(touched) > 0 && !touched[t.File]:
 			// Its stamps do not tell: the clock of this node is not compared with the others'.
 			how, note = "truncated-early", "stops mid-line, with nothing about the incident"
-		case !t.EndsClean && !t.Drawn:
+		case torn:
 			how = "no-final-newline"
 		}
 		if how != "" {
@@ -226,8 +227,8 @@ func (c *Coverage) cut(f *Facts) {
 		loses := how == "unreadable" || how == "truncated-early" || how == "hole"
 		for _, r := range writers[t.File] {
 			// Torn after others had reported: what this rank reported may stand behind the tear, unless it was told before.
-			torn := how == "no-final-newline" && hangs && r.Dump == nil
-			if loses || torn {
+			untold := how == "no-final-newline" && hangs && r.Dump == nil
+			if loses || untold {
 				cutRank[r.ID] = true
 			} else {
 				lives[r.ID] = true

@@ -54,8 +54,12 @@ func (p *printed) exception(x *worker.Exception) {
 	fl := f.newFailure(&x.At, KindException)
 	fl.Exc, fl.Count = x, 1+x.More
 	fl.Text = saying(x)
-	if r, ok := defaultGroupRank(x.Message); ok && fl.Rank == NoRank {
-		fl.Rank, fl.Proc = r, f.rank(r, "its rank in the default group")
+	r, ok := defaultGroupRank(x.Message)
+	if !ok {
+		r, ok = f.beginsWithRank(x.Message)
+	}
+	if ok && fl.Rank == NoRank {
+		fl.Rank, fl.Proc = r, f.rank(r, "its own words")
 		if fl.Node == "" {
 			fl.Node = fl.Proc.Node
 		}
@@ -240,7 +244,7 @@ func toldBy(known *knowledge.Catalogue, x *worker.Exception, sign knowledge.ID) 
 	for ; i > 0 && e.From && saysNothing(e); i-- {
 		e = &x.Cause[i-1]
 	}
-	if e != x && e.Message != "" {
+	if e != x && e.Type != "" && e.Message != "" {
 		return e
 	}
 	if i := slices.IndexFunc(x.Cause, func(c worker.Exception) bool { return holds(known, &c, sign) }); i >= 0 && !holds(known, x, sign) {
@@ -300,6 +304,22 @@ func defaultGroupRank(msg string) (int, bool) {
 	}
 	r, err := strconv.Atoi(msg[i+len(key) : end])
 	return r, err == nil && r >= 0 && r < 1<<24
+}
+
+// ownRank finds the rank with which a message begins; within a process group such a number counts its members.
+var (
+	ownRank  = pattern.New(`^\[(?i:global[ _])?(?i:rank)[ :=]{0,2}(\d{1,6})\]`)
+	inAGroup = pattern.New(`(?i)process ?group|nccl|watchdog|collective operation|\bwork\b|\[P?G `)
+)
+
+// beginsWithRank is the rank that a message gives as its writer's before it says anything.
+func (f *Facts) beginsWithRank(msg string) (int, bool) {
+	m := ownRank.FindStringSubmatch(msg)
+	if m == nil || inAGroup.MatchString(msg) {
+		return 0, false
+	}
+	r, err := strconv.Atoi(m[1])
+	return r, err == nil && (f.Job.WorldSize == 0 || r < f.Job.WorldSize)
 }
 
 // unexplained is an exception that says no more than that the program raised it.

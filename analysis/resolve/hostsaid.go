@@ -77,8 +77,8 @@ func namedFor(file, host string) bool {
 	return holdsWord(strings.ToLower(file[strings.LastIndexByte(file, '/')+1:]), host)
 }
 
-// peer finds the host of whom a line of a library speaks: NCCL's "remote peer n4<51204>", c10d's "remote=[n4.svc]:23456".
-var peer = pattern.New(`(?:remote peer |remote=\[)([A-Za-z][A-Za-z-]*[0-9][\w-]*(?:\.[A-Za-z][\w-]*)*)(?:<|\]:)`)
+// peer finds the host of whom a line of a library speaks: NCCL's "remote peer n4<51204>", c10d's "remote=[n4.svc]:23456" and "(n4.svc, 23456)".
+var peer = pattern.New(`(?:remote peer |remote=\[|\()([A-Za-z][A-Za-z-]*[0-9][\w-]*(?:\.[A-Za-z][\w-]*)*)(?:<|\]:|, \d{2,5}\))`)
 
 // spokenOf are the hosts of which processes speak as their peers, or as where all of them meet.
 func spokenOf(obs *worker.Observations) (hosts []string) {

@@ -3,12 +3,14 @@ package resolve
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"faultline/analysis/filename"
 	"faultline/analysis/line"
 	"faultline/analysis/worker"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // identity answers "which global rank, which node" for a line. A rank is tied to a line only by what some line, file
@@ -322,6 +324,18 @@ func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 			for _, t := range e.Tasks {
 				id.runsOn(t, ShortHost(e.Hosts[0]))
 			}
+		}
+	}
+	for i := range obs.Signs { // a launcher that names a task names the host beside it
+		s := &obs.Signs[i]
+		e := obs.Known.Entry(s.ID)
+		if !slices.ContainsFunc(e.Names, func(n knowledge.Name) bool { return n.Kind == knowledge.AsTask }) {
+			continue
+		}
+		fields := obs.Known.Fields(s.ID, []byte(s.Text))
+		task, host := e.Named(fields, knowledge.FirstOut, knowledge.AsTask), e.Named(fields, knowledge.FirstOut, knowledge.AsHost)
+		if n, err := strconv.Atoi(task); err == nil && host != "" {
+			id.runsOn(n, ShortHost(host))
 		}
 	}
 }

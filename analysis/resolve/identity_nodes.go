@@ -262,14 +262,14 @@ func (id *identity) calledByHost(names, nodes []string) {
 // series is what a file's name has before and behind the node that its own lines name, and that node without its numbers.
 type series struct{ before, behind, shape string }
 
-// calledAlike ties files that are called as another is whose own lines prove that its name holds its node's: "train-gpu-1.log" tells
+// calledAlike ties files that are called as another is of which lines prove that its name holds its node's: "train-gpu-1.log" tells
 // whose "train-gpu-2.log" is. The names of the nodes may differ in their numbers alone.
 func (id *identity) calledAlike(names []string) {
 	proven := map[series]bool{}
 	for name, host := range id.fileNode {
 		lower := strings.ToLower(name)
 		at := strings.LastIndex(lower, host)
-		if at < 0 || id.nodeBasis[name] == "file name" {
+		if at < 0 {
 			continue
 		}
 		s := series{lower[:at], lower[at+len(host):], unnumbered(host)}

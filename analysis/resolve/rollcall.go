@@ -59,7 +59,7 @@ func ownRanks(obs *worker.Observations) iter.Seq2[*worker.At, int] {
 // Local ranks begin at 0 again on every node. There may still be more processes than are called, on a node whose log is not here.
 func rollCall(obs *worker.Observations) (*worker.Observations, int) {
 	in := map[string]map[int]string{} // words → rank → file
-	spoilt := map[string]bool{}
+	spoilt := map[string]bool{worker.TaskNumber: !slices.ContainsFunc(obs.Identities, func(x worker.Identity) bool { return x.Call == worker.TaskNumber && x.Local > 0 })}
 	for i := range obs.Identities {
 		x := &obs.Identities[i]
 		if x.Call == "" || x.Global < 0 {

@@ -28,10 +28,11 @@ func (x *Fact) OfPlace() bool {
 }
 
 const (
-	saidLines  = 64  // at the top of a file may say where it was written
-	maxSaid    = 400 // bytes of such a line
-	placeLines = 8   // may say which of how many: further down programs count what they do
-	leastSaid  = 3   // lines that give a rank, unless one begins with it: one alone may speak of somebody else's
+	saidLines   = 64  // at the top of a file may say where it was written
+	maxSaid     = 400 // bytes of such a line
+	maxAssigned = 16
+	placeLines  = 8 // may say which of how many: further down programs count what they do
+	leastSaid   = 3 // lines that give a rank, unless one begins with it: one alone may speak of somebody else's
 )
 
 // saysHost finds the host in what scripts print of their place, and in the prompts of shells: "node gx3 ranks 16-23",
@@ -84,6 +85,9 @@ func (r *reader) saidPlace(head []phys) {
 		if len(text) > maxSaid {
 			continue
 		}
+		if at := (At{Pos: p.place(r.file, 0, len(p.raw))}); r.assigns(at, text) {
+			continue
+		}
 		s := placeIn(text)
 		if i >= placeLines {
 			s.of = nil
@@ -101,6 +105,53 @@ func (r *reader) saidPlace(head []phys) {
 	if said.agree && said.weight >= leastSaid {
 		emit(r, &r.obs.Facts, Fact{At: said.at, Key: RankSaid, Value: strconv.Itoa(said.rank)})
 	}
+}
+
+// TaskNumber is the call of processes that give SLURM's number of their task: it is a rank where a node has several tasks.
+const TaskNumber = "SLURM_PROCID"
+
+var (
+	// ofRanks finds a word without which nothing is said of ranks: most lines have none, and that costs least to find out.
+	ofRanks = pattern.New(`(?i)rank|procid`)
+	// hostStart is how the name of a host begins.
+	hostStart = pattern.New(`^[A-Za-z].*[0-9]`)
+	// assigned finds what a line assigns: "rank=41", "hostname: n7".
+	assigned = pattern.New(`(?:^|[\s,;|{\["'(])([A-Za-z][A-Za-z_]*)["']?\s?[:=]\s?["']?([\w.-]+)`)
+	// ofPlaces are the variables of launchers by which scripts print where a process runs; other readers know what programs print.
+	ofPlaces = map[string]string{"ompi_comm_world_rank": "rank", "pmi_rank": "rank", "pmix_rank": "rank", "mv2_comm_world_rank": "rank",
+		"slurm_procid": "task", "slurm_localid": "local", "ompi_comm_world_local_rank": "local", "mpi_localrankid": "local",
+		"host": "host", "hostname": "host", "node": "host", "nodename": "host", "slurmd_nodename": "host", "slurm_ntasks": "world"}
+)
+
+// assigns reads a line that prints a launcher's variables, the rank together with the host or the local rank: "hostname: n7 SLURM_PROCID=12".
+func (r *reader) assigns(at At, text []byte) bool {
+	if !ofRanks.Match(text) || others.Match(text) {
+		return false
+	}
+	said := map[string]string{}
+	for _, m := range assigned.FindAllSubmatch(text, maxAssigned) {
+		if key := ofPlaces[strings.ToLower(string(m[1]))]; key != "" && said[key] == "" {
+			said[key] = string(m[2])
+		}
+	}
+	number := func(key string) int {
+		if n, err := strconv.Atoi(said[key]); err == nil && n >= 0 && n < 1<<24 {
+			return n
+		}
+		return line.Unknown
+	}
+	id := Identity{At: at, Global: number("rank"), Local: number("local"), World: number("world"), Host: said["host"]}
+	if id.Global == line.Unknown && number("task") != line.Unknown {
+		id.Global, id.Call = number("task"), TaskNumber
+	}
+	if !hostStart.MatchString(id.Host) {
+		id.Host = ""
+	}
+	if id.Global == line.Unknown || id.Local == line.Unknown && id.Host == "" {
+		return false
+	}
+	identify(r, id)
+	return true
 }
 
 // placeSaid is what a line says of where it is written.
@@ -124,7 +175,10 @@ func placeIn(text []byte) placeSaid {
 			break
 		}
 	}
-	s.on, s.row = tabled(string(text)), rowOf.FindSubmatch(msg)
+	if ofRanks.Match(text) {
+		s.on = tabled(string(text))
+	}
+	s.row = rowOf.FindSubmatch(msg)
 	s.of = placeOf.FindSubmatch(msg)
 	if s.pre.Who == line.NoOne {
 		s.rank = saidRank(text)

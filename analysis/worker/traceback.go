@@ -311,7 +311,7 @@ func (t *trace) body(r *reader, rec *record, b []byte) verdict {
 		return pass // a record of a logger amid the block
 	}
 	typ, msg, ok := finalLine(b)
-	if !ok && len(t.cur.Frames) > 0 && bareClass.Match(b) {
+	if !ok && !t.orphan && len(t.cur.Frames) > 0 && bareClass.Match(b) {
 		typ, ok = b, true
 	}
 	if ok && len(msg) == 0 && !exceptionName(typ) && bytes.IndexByte(typ, '.') < 0 {
