@@ -130,48 +130,6 @@ func worldOf(asked int, obs *worker.Observations, said statements) world {
 	return argumentsWorld(said)
 }
 
-// placesWorld is of how many the files say that they are one, in the words of their first lines, where labels of ranks prove that ranks are
-// counted: each file is another one, and those with labels hold those of the rank of their number alone.
-func placesWorld(obs *worker.Observations) world {
-	const proof = 2 // files with labels
-	labels := map[string]map[int]bool{}
-	for _, t := range obs.Tails {
-		labels[t.File] = map[int]bool{}
-		for i := range t.Writers {
-			if id := t.Writers[i].Who.Global; id >= 0 {
-				labels[t.File][id] = true
-			}
-		}
-	}
-	w, proven, of := world{from: "the files' own first lines"}, 0, map[int]string{}
-	for i := range obs.Facts {
-		x := &obs.Facts[i]
-		if x.Key != worker.PlaceOf {
-			continue
-		}
-		k, n, _ := strings.Cut(x.Value, "/")
-		place, err1 := strconv.Atoi(k)
-		size, err2 := strconv.Atoi(n)
-		other, taken := of[place]
-		ranks := labels[x.File]
-		switch {
-		case err1 != nil, err2 != nil, place >= size, taken && other != x.File, w.size > 0 && w.size != size:
-			return world{}
-		case len(ranks) > 1, len(ranks) == 1 && !ranks[place]:
-			return world{}
-		case w.at == nil:
-			w.size, w.at = size, &x.At
-		}
-		if of[place] = x.File; len(ranks) == 1 && !taken {
-			proven++
-		}
-	}
-	if proven < proof {
-		return world{}
-	}
-	return w
-}
-
 // launchersWorld is what most lines of launchers and of processes that introduce themselves state; ties go to the larger number.
 func launchersWorld(obs *worker.Observations) world {
 	lines, first := map[int]int{}, map[int]*worker.At{}

@@ -331,14 +331,7 @@ func (r *reader) thread(s *stream, msg string, at At) bool {
 		r.add(s, t)
 		return true
 	}
-	if m := lastThread.FindStringSubmatch(msg); m != nil {
-		if !s.open || s.cur.Tool != Traceback || has(s.threads, m[1]) {
-			r.close(s)
-			r.begin(s, Traceback, at)
-		}
-		t := Thread{ID: clip(m[1]), Name: clip(m[2]), At: at}
-		t.TID, _ = strconv.Atoi(m[1])
-		r.add(s, t)
+	if r.outermostFirst(s, msg, at) {
 		return true
 	}
 	if m := euThread.FindStringSubmatch(msg); m != nil {
@@ -352,6 +345,22 @@ func (r *reader) thread(s *stream, msg string, at At) bool {
 		return true
 	}
 	return false
+}
+
+// outermostFirst reads the head of a thread whose outermost call stands first.
+func (r *reader) outermostFirst(s *stream, msg string, at At) bool {
+	m := lastThread.FindStringSubmatch(msg)
+	if m == nil {
+		return false
+	}
+	if !s.open || s.cur.Tool != Traceback || has(s.threads, m[1]) {
+		r.close(s)
+		r.begin(s, Traceback, at)
+	}
+	t := Thread{ID: clip(m[1]), Name: clip(m[2]), At: at}
+	t.TID, _ = strconv.Atoi(m[1])
+	r.add(s, t)
+	return true
 }
 
 // spyThread adds a thread of py-spy. Without the line that names the process each main thread is another one; heads in a row without
@@ -459,12 +468,8 @@ func (r *reader) frame(s *stream, msg string, at At) bool {
 		}
 		return len(msg) > 4 && msg[:4] == "    " // the source that py-bt prints under a frame
 	case Traceback:
-		if m := lastFrame.FindStringSubmatch(msg); m != nil {
-			n, _ := strconv.Atoi(m[3])
-			f := Frame{Func: clip(m[4]), File: clip(m[2]), Line: n, Native: m[1] != "" && m[1] != "Python" && m[1] != "Cython", At: at}
-			if f.Native && m[5] != "" {
-				f.File = clip(m[5])
-			}
+		if f, ok := lastFrameOf(msg); ok {
+			f.At = at
 			return r.call(s, f)
 		}
 		return strings.HasPrefix(msg, "    ") // the source under a frame
@@ -472,6 +477,20 @@ func (r *reader) frame(s *stream, msg string, at At) bool {
 		return msg == "[<0>] 0xffffffffffffffff"
 	}
 	return false
+}
+
+// lastFrameOf reads a frame as Python's traceback module prints it, and pystack with the language in front and the library behind.
+func lastFrameOf(msg string) (Frame, bool) {
+	m := lastFrame.FindStringSubmatch(msg)
+	if m == nil {
+		return Frame{}, false
+	}
+	n, _ := strconv.Atoi(m[3])
+	f := Frame{Func: clip(m[4]), File: clip(m[2]), Line: n, Native: m[1] != "" && m[1] != "Python" && m[1] != "Cython"}
+	if f.Native && m[5] != "" {
+		f.File = clip(m[5])
+	}
+	return f, true
 }
 
 func (r *reader) gdbFrame(s *stream, number, rest string, at At) {
