@@ -23,6 +23,7 @@ func slurmHandlers() []handler {
 			" CANCELLED AT ", " FAILED (non-zero exit code", " UNCORRECTABLE MEMORY ERROR AT ", " STEPD TERMINATED ON ",
 		}, readStepdEnd},
 		{"slurm oom", []string{"oom-kill event", "oom_kill event", " exceeded memory limit ("}, readStepdOOM},
+		{"slurm failed node", []string{" on failed node "}, readFailedNode},
 		{"slurm kill task", []string{": Kill task failed"}, readKillFailed},
 		{"slurm prolog", []string{"Prolog failure on node ", "Prolog hung on node "}, readProlog},
 		{"slurmstepd output", []string{"Could not open std"}, readStepdOutput},
@@ -31,6 +32,18 @@ func slurmHandlers() []handler {
 			"Timed out waiting for job step to complete", "_handle_signal_container: failed signal",
 		}, func(*reader, *record) bool { return true }},
 	}
+}
+
+// failedNode is how SLURM's controller tells of the end of a job (src/slurmctld/job_mgr.c).
+var failedNode = pattern.New(`Killing JobId=(\d+)\S* on failed node ([\w.-]+)`)
+
+func readFailedNode(r *reader, rec *record) bool {
+	m := failedNode.FindStringSubmatch(string(rec.Text[:min(len(rec.Text), maxText)]))
+	if m == nil {
+		return false
+	}
+	r.ends(End{At: rec.At, Kind: EndNodeFailure, System: "SLURM's controller", Entity: "JOB", ID: m[1], Hosts: []string{m[2]}, Says: m[0]})
+	return true
 }
 
 // clientError begins what srun and salloc say of a step or an allocation that went wrong: they share its code.

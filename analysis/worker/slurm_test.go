@@ -71,6 +71,7 @@ func TestSlurmEnds(t *testing.T) {
 			End{Kind: "oom", Entity: "STEP", ID: "8538204.batch", N: 3}, ""},
 		{"slurmstepd: error: Detected 1 oom-kill event(s) in StepId=25.0 cgroup. Some of your processes may have been killed",
 			End{Kind: "oom", Entity: "STEP", ID: "25.0", N: 1}, ""},
+		{"[2026-11-20T03:49:31.119] Killing JobId=77120 on failed node vn17", End{Kind: "node-failure", System: "SLURM's controller", Entity: "JOB", ID: "77120", Hosts: []string{"vn17"}, Says: "Killing JobId=77120 on failed node vn17"}, ""},
 		{"salloc: error: Node failure on worker-1", End{Kind: "node-failure", Hosts: []string{"worker-1"}}, ""},
 		{"srun: error: Node failure on node[03,07]", End{Kind: "node-failure", Hosts: []string{"node03", "node07"}}, ""},
 		{"srun: launch/slurm: _step_signal: Terminating StepId=5.0", End{Kind: "terminating", Entity: "STEP", ID: "5.0"}, ""},

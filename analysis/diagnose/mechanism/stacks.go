@@ -66,8 +66,8 @@ func sides(s *Scene) (waits, holds, open []*resolve.Stood) {
 		// Looked at again they all stand at the same call still: each waits in it for what Python's frames do not show.
 		waits, open = append(waits, open...), nil
 	}
-	if len(waits) == 0 && len(open) >= leastWaiting && len(holds) > 0 && !slices.ContainsFunc(open, func(t *resolve.Stood) bool { return t.Same != open[0].Same || t.Place() != stacks.Compute }) {
-		waits, open = open, nil // all in one call of the computation, which waits for the GPU, and that for whoever is not there
+	if len(waits) == 0 && len(open) >= leastWaiting && len(holds) == 1 && !slices.ContainsFunc(open, func(t *resolve.Stood) bool { return t.Place() != stacks.Compute }) {
+		waits, open = open, nil // all in the computation, which waits for the GPU, and that for whoever is not there
 	}
 	return waits, holds, open
 }
