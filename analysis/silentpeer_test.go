@@ -170,3 +170,30 @@ func TestWhoseErrorItIsByItsOwnWords(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoNeverJoinedTheStore: it counts those who came; who is as many as are missing, and reports nothing, did not.
+func TestWhoNeverJoinedTheStore(t *testing.T) {
+	for name, c := range map[string]struct {
+		silent []int
+		want   string
+	}{
+		"one is silent":                {[]int{4}, "rank 4"},
+		"more are silent than missing": {[]int{3, 4}, ""},
+		"nobody is silent":             {nil, ""},
+	} {
+		text := ""
+		for r := range 6 {
+			text += fmt.Sprintf("[rank%d]: loading the fused kernels\n", r)
+		}
+		text += "[rank0]: Traceback (most recent call last):\n[rank0]:   File \"/w/t.py\", line 3, in setup\n[rank0]:     dist.init_process_group(\"nccl\")\n[rank0]: torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 5/6 clients joined.\n"
+		for r := 1; r < 6; r++ {
+			if !slices.Contains(c.silent, r) {
+				text += fmt.Sprintf("[rank%d]: Traceback (most recent call last):\n[rank%d]:   File \"/w/t.py\", line 3, in setup\n[rank%d]:     dist.init_process_group(\"nccl\")\n[rank%d]: torch.distributed.DistNetworkError: Connection reset by peer\n", r, r, r, r)
+			}
+		}
+		r := diagnosed(t, Input{Sources: written(t, map[string]string{"t.log": text}, "")})
+		if v := r.Verdict; v.Mechanism != "init-unreachable" || v.Root.Named != c.want {
+			t.Errorf("%s: %s, %q: %s", name, v.Mechanism, v.Root.Named, v.Summary)
+		}
+	}
+}

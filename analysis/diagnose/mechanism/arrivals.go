@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
@@ -158,6 +159,55 @@ func (p *Proposal) nameAbsent(f *resolve.Facts) {
 		p.For = append(p.For, finding("the barrier lists the ones that did not arrive", ev...))
 	}
 	p.Now = append(p.Now, knowledge.Advice{Text: "Check " + who + ": was it started, and can it reach the coordinator?", Command: "squeue -j {job} --steps; grep -c '' *{job}*"})
+}
+
+// nameSilent says who did not come where the store only counted them: as many ranks as are missing were seen, and report nothing of it.
+func (p *Proposal) nameSilent(f *resolve.Facts) {
+	missing := missingAtStore(f)
+	if missing == 0 || p.Named != "" || f.Job.WorldSize == 0 {
+		return
+	}
+	failed := map[int]bool{}
+	for _, fl := range f.Failures {
+		failed[fl.Rank] = true
+	}
+	var silent []int
+	var at []string
+	last := finding("their last lines")
+	for _, r := range f.Ranks {
+		if r.Lines == 0 || failed[r.ID] {
+			continue
+		}
+		silent = append(silent, r.ID)
+		if l, ok := LastLine(r); ok && len(at) < 3 {
+			at, last.Evidence = append(at, fmt.Sprintf("%s:%d", l.File, l.Line)), append(last.Evidence, l)
+		}
+	}
+	if len(silent) != missing || len(f.Ranks) != f.Job.WorldSize {
+		return
+	}
+	who := rankWords(silent)
+	p.Named, p.Summary = who, who+" never joined the store; every other rank did"
+	p.For = append(p.For, last)
+	if len(at) > 0 {
+		p.Now = append([]knowledge.Advice{{Text: "Look at what " + who + " did last: " + strings.Join(at, ", ") + "."}}, p.Now...)
+	}
+}
+
+// missingAtStore is how many processes had not come when a store gave up, 0 where the counts of several differ.
+func missingAtStore(f *resolve.Facts) (missing int) {
+	for i := range f.Barriers {
+		b := &f.Barriers[i]
+		if b.Joined < 0 || b.World <= b.Joined {
+			continue
+		}
+		n := int(b.World - b.Joined)
+		if missing > 0 && n != missing {
+			return 0
+		}
+		missing = n
+	}
+	return missing
 }
 
 // atTheEnd are how many lines may follow one that is among the last of its file.

@@ -84,6 +84,7 @@ func initUnreachable(s *Scene) *Proposal {
 		p.neverCame(s, fls)
 		p.shared(s)
 		p.nameAbsent(f)
+		p.nameSilent(f)
 		p.unreached(s)
 		if failedElsewhere(f, telling(fls)) {
 			p.Class = Symptom
