@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"faultline/incident"
 )
 
 // TestWhatPeopleHandInBesideTheLogs holds evidence as it is collected in the field against what it says of a job together with its logs.
@@ -678,5 +680,29 @@ func TestTheNodeOfAKernelThatNothingTiesToTheJob(t *testing.T) {
 	}
 	if len(r.Verdict.Root.Nodes) > 0 || !strings.Contains(r.Action.Text, "whether gn-12 was one of the job's nodes") {
 		t.Errorf("root %v: %s", r.Verdict.Root.Nodes, r.Action.Text)
+	}
+}
+
+// TestTheLogOfANodesControllerOpensTheEnd: of a job whose lines stop, where it tells of a fault on that day.
+func TestTheLogOfANodesControllerOpensTheEnd(t *testing.T) {
+	steps := "ranks 8-15 on hx2\n"
+	for i := range 40 {
+		steps += fmt.Sprintf("2026-05-06 09:%02d:00 step %d/900 loss 2.1\n", i, i)
+	}
+	const asserted = "   2 | %s | 09:42:03 UTC | Power Supply PS1 Status | Power Supply AC lost | Asserted\n   3 | %[1]s | 09:42:05 UTC | Processor #0x60 | Thermal Trip | Asserted\n"
+	for name, c := range map[string]struct {
+		date string
+		more string
+		want string
+	}{
+		"on that day":   {"05/06/2026", "", incident.Inconclusive},
+		"a year before": {"05/06/2025", "", incident.NoFailure},
+		"on another":    {"03/06/2026", "", incident.NoFailure},
+		"it finished":   {"05/06/2026", "Training completed.\n", incident.NoFailure},
+	} {
+		r := diagnosed(t, Input{Sources: written(t, map[string]string{"t.log": steps + c.more, "bmc-hx2.txt": fmt.Sprintf(asserted, c.date)}, "")})
+		if r.Verdict.Status != c.want {
+			t.Errorf("%s: %s, %s", name, r.Verdict.Status, r.Verdict.Summary)
+		}
 	}
 }

@@ -43,6 +43,12 @@ func (f *Facts) besideNode(file, host string) (node string, ours bool) {
 	return "", false
 }
 
+// NodeOfFile is the node of this job for which a file beside the logs is named, "" where it is none.
+func (f *Facts) NodeOfFile(file string) string {
+	node, _ := f.besideNode(file, "")
+	return node
+}
+
 // OfJob says that something proves a node to be the job's.
 func (f *Facts) OfJob(node string) bool { return slices.Contains(f.jobNodes(), ShortHost(node)) }
 

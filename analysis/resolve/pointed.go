@@ -8,6 +8,7 @@ import (
 
 	"faultline/analysis/worker"
 	"faultline/knowledge"
+	"faultline/pattern"
 )
 
 // pointedAt is the one node to which processes of several others point, in whatever words they say that they did not reach somebody, or lost him:
@@ -18,6 +19,9 @@ func (f *Facts) pointedAt() (all []*Naming) {
 	agree := true
 	hear := func(at *worker.At, text string) {
 		on := f.NodeOf(*at)
+		if storeWords.MatchString(text) {
+			return
+		}
 		for node := range f.nodesIn(text) {
 			switch {
 			case node == on || on == "":
@@ -58,6 +62,9 @@ func (f *Facts) pointedAt() (all []*Naming) {
 	}
 	return all
 }
+
+// storeWords finds c10d's words for the store at which all processes meet: "(n4.svc, 29500)", "remote=[n4.svc]:29500".
+var storeWords = pattern.New(`\([\w.:-]+, \d{2,5}\)|remote=\[`)
 
 // outOfReach says that one of these lines is of a process that could not be reached, or that is gone.
 func (f *Facts) outOfReach(ids []knowledge.ID) bool {

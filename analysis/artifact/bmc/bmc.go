@@ -17,6 +17,7 @@ var Kind = rows.Kind{
 	Slug:      "bmc",
 	Title:     "BMC event logs",
 	Limits:    "A BMC keeps events for years, by its own clock and in its own time zone: compare them with the job's time. A log without events doesn't clear the node.",
+	Machine:   true,
 	Recognise: recognise,
 	Pasted:    pasted,
 	Row:       row,

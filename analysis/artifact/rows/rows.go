@@ -15,7 +15,9 @@ type Kind struct {
 	Slug  string // of its section in the JSON
 	Title string // of its section
 	// Limits is what it does not show.
-	Limits    string
+	Limits string
+	// Machine: what it tells of is wrong with a node as a whole, and may end what runs there.
+	Machine   bool
 	Recognise func(head []byte) bool
 	// Pasted, if set, finds it within the text of a small log.
 	Pasted func(text []byte) bool

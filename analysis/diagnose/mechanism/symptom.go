@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -158,7 +159,7 @@ func nothing() []Mechanism {
 // completed: nothing failed, unless a kernel tells of what may have ended the job unseen.
 func completed(s *Scene) *Proposal {
 	p := wellSoFar(s)
-	if p != nil && spokeLast(s.Facts, p) != nil {
+	if p != nil && (spokeLast(s.Facts, p) != nil || stoppedWithMachine(s.Facts, p) != nil) {
 		return nil
 	}
 	return p
@@ -245,7 +246,7 @@ func stoppedAtFault(s *Scene) *Proposal {
 	}
 	e := spokeLast(s.Facts, well)
 	if e == nil {
-		return nil
+		return stoppedWithMachine(s.Facts, well)
 	}
 	p := &Proposal{Mechanism: e.Could, Class: Symptom, Rivals: []knowledge.Slug{knowledge.Unknown}, Base: 0.8, Scope: "unknown", Nodes: nodeOrNone(e.Node)}
 	if len(p.Nodes) > 0 {
@@ -256,6 +257,43 @@ func stoppedAtFault(s *Scene) *Proposal {
 	p.Why = "no normal end is logged, and no step was logged after it; clocks and nodes are not compared"
 	p.For = append([]incident.Finding{finding("a kernel log reports it", QuoteAt(e.At, nil))}, well.For...)
 	return p
+}
+
+// stoppedWithMachine: the logs of a job that was well stop, and evidence tells on the day of their last step that something was wrong with a node.
+func stoppedWithMachine(f *resolve.Facts, well *Proposal) *Proposal {
+	if well.Ending != incident.EndUnseen || len(f.Progress) < 3 {
+		return nil
+	}
+	last := f.Progress[len(f.Progress)-1]
+	for _, told := range f.Handed.Rows {
+		for _, row := range told.Rows {
+			if !told.Kind.Machine || !onDay(row.Says, &last) {
+				continue
+			}
+			p := &Proposal{Mechanism: knowledge.NodeFailure, Class: Symptom, Rivals: []knowledge.Slug{knowledge.Unknown}, Base: 0.8, Scope: "unknown"}
+			if p.Nodes = nodeOrNone(cmp.Or(row.Of, resolve.ShortHost(row.Host), f.NodeOfFile(told.File))); len(p.Nodes) > 0 {
+				p.Scope = "node"
+			}
+			p.Summary = fmt.Sprintf("the logs stop after step %d, and a node's own event log reports a fault on that day", last.Step)
+			p.Why = "no normal end is logged; clocks and nodes are not compared"
+			p.For = append([]incident.Finding{finding(row.Says, QuotePlace(told.File, row.Place, &incident.Predicate{Literals: row.Literals}))}, well.For...)
+			return p
+		}
+	}
+	return nil
+}
+
+// onDay says that a text holds the date of a step, as the tools of management controllers write it. A step without a year is of any.
+func onDay(text string, step *resolve.ProgressPoint) bool {
+	t := step.At.Stamp
+	if t.Month == 0 || t.Day == 0 {
+		return false
+	}
+	day, year := fmt.Sprintf("%02d/%02d/", t.Month, t.Day), ""
+	if t.Year > 0 {
+		year = fmt.Sprint(t.Year)
+	}
+	return strings.Contains(text, day+year) || strings.Contains(text, fmt.Sprintf("%s-%02d-%02d", year, t.Month, t.Day))
 }
 
 // spokeLast is a kernel's event that would end a job whose end nobody tells, where no step shows that it went on; nil where there is none.
