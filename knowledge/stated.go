@@ -10,9 +10,11 @@ const (
 	StatesMissing     ID = "states-missing"
 	StatesDamaged     ID = "states-damaged"
 	StatesFull        ID = "states-full"
+	StatesQuota       ID = "states-quota"
 	StatesLimit       ID = "states-limit"
 	StatesMemory      ID = "states-memory"
 	StatesGPUMemory   ID = "states-gpu-memory"
+	StatesSomeMemory  ID = "states-some-memory"
 	StatesThrottled   ID = "states-throttled"
 	StatesUnreachable ID = "states-unreachable"
 	StatesName        ID = "states-name"
@@ -72,10 +74,16 @@ var statedCauses = []StatedCause{
 		Meaning: "What was read is not what was written: it is damaged, cut short, or only partly copied.",
 		Do:      []Advice{{"Compare the size and checksum of what the message names with its source; copy it again, or use an older one.", ""}},
 	}},
-	{"space or a quota is used up", Signature{
+	{"no space is left", Signature{
 		ID: StatesFull, Mechanism: StorageFull, Role: CauseRole,
-		Meaning: "There was no room left, or no more of a quota.",
-		Do:      []Advice{{"Free space where the message says, or have the quota raised.", ""}},
+		Meaning: "There was no room left for what the program wrote.",
+		Do:      []Advice{{"Free space where the message says, or have the quota there raised.", ""}},
+	}},
+	{"a quota is used up", Signature{
+		ID: StatesQuota, Mechanism: Exception, Role: CauseRole, Owner: OwnerConfig,
+		Cases:   []Case{{In: WithStore | WithData | WithCheckpoint, Is: StorageFull, Why: "its message states that a quota of what is stored is used up"}},
+		Meaning: "The job or its project has used all that it may use of something.",
+		Do:      []Advice{{"Find out which quota the message means and how much of it is left; have it raised, or use less.", ""}},
 	}},
 	{"a system limit was reached", Signature{
 		ID: StatesLimit, Mechanism: ResourceLimit, Role: CauseRole,
@@ -88,6 +96,11 @@ var statedCauses = []StatedCause{
 	{"accelerator memory ran out", Signature{
 		ID: StatesGPUMemory, Mechanism: GPUOOM, Role: CauseRole,
 		Meaning: "The process could not get memory on its accelerator.",
+	}},
+	{"memory ran out", Signature{
+		ID: StatesSomeMemory, Mechanism: Exception, Role: CauseRole, Open: true, LooksLike: []Slug{GPUOOM, HostOOM},
+		Meaning: "The process ran out of memory; the message doesn't say whether on the accelerator or on the host.",
+		Do:      []Advice{{"Find out from {frame} which memory it asked for, and compare with the peaks of earlier steps.", ""}},
 	}},
 	{"a server turned requests away", Signature{
 		ID: StatesThrottled, Mechanism: Exception, Role: CauseRole, Owner: OwnerConfig, Cases: serverCases, LooksLike: []Slug{Unknown},
@@ -109,7 +122,7 @@ var statedCauses = []StatedCause{
 		Meaning: "Two parts have versions or formats that don't fit together.",
 		Do:      []Advice{{"Compare the versions that the message names with those of the last run that worked.", ""}},
 	}},
-	{"an impossible size or value was passed", Signature{
+	{"an impossible size or value", Signature{
 		ID: StatesArgument, Mechanism: Exception, Role: CauseRole, Direct: true, Owner: OwnerCode,
 		Meaning: "The program passed a value, size or shape that can't be right.",
 		Do:      []Advice{{"Print the sizes that the message names just before {frame}; look for a wrong setting or an odd sample.", ""}},

@@ -8,7 +8,8 @@ import (
 )
 
 // mistakes are classes that Python raises for what a program does with its own data: their message is that data, not a statement.
-var mistakes = map[string]bool{"KeyError": true, "IndexError": true, "NameError": true, "UnboundLocalError": true, "ZeroDivisionError": true, "AttributeError": true, "StopIteration": true}
+var mistakes = map[string]bool{"KeyError": true, "IndexError": true, "NameError": true, "UnboundLocalError": true, "ZeroDivisionError": true, "AttributeError": true, "StopIteration": true,
+	"FileNotFoundError": true, "NotADirectoryError": true, "ImportError": true, "ModuleNotFoundError": true} // of which it depends on when it was raised
 
 // states is what the message of one exception states.
 func states(x *worker.Exception, codes bool) (stated.Statement, bool) {

@@ -102,7 +102,7 @@ var vocabularies = []vocabulary{
 		},
 	},
 	{
-		name: "errno", source: knowledge.ErrnoSource,
+		name: "errno", wide: true, source: knowledge.ErrnoSource,
 		after: []string{`(?i)\berrno[ :=]+(\d{1,3})\b`, `\(os error (\d{1,3})\)`},
 		codes: map[knowledge.ID]string{
 			knowledge.StatesPermission: "1 13 30", knowledge.StatesMissing: "2 6 19 20", knowledge.StatesDamaged: "74 84 117", knowledge.StatesFull: "28 122",

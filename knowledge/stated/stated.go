@@ -38,14 +38,15 @@ func Read(class, message string, codes bool) (Statement, bool) {
 		}
 	}
 	if s, ok := phrased(message); ok {
-		return s, true
+		return s.specific(class + " " + message), true
 	}
 	if codes {
 		if s, ok := coded(message, true); ok {
 			return s, true
 		}
 	}
-	return phrased(class[strings.LastIndexAny(class, ".:")+1:])
+	s, ok := phrased(class[strings.LastIndexAny(class, ".:")+1:])
+	return s.specific(class + " " + message), ok
 }
 
 // HoldsCode says that a text holds a code of a vocabulary.
@@ -53,14 +54,6 @@ func HoldsCode(text string) bool {
 	_, narrow := coded(text, false)
 	_, wide := coded(text, true)
 	return narrow || wide
-}
-
-// Vocabularies names the public vocabularies with their sources.
-func Vocabularies() (out [][2]string) {
-	for _, v := range vocabularies {
-		out = append(out, [2]string{v.name, v.source})
-	}
-	return out
 }
 
 // book is a vocabulary fit for look-up.
@@ -167,7 +160,7 @@ type found[K any] struct {
 
 func clausal(text string) (Statement, bool) {
 	words := wordsOf(text)
-	if len(words) == 0 || holdsAny(words, doubtful) {
+	if len(words) == 0 || holdsAny(words, overcome) {
 		return Statement{}, false
 	}
 	lex := lexicon()
@@ -180,8 +173,9 @@ func clausal(text string) (Statement, bool) {
 			if !ok || d > gap || d == gap && t.from < f.from {
 				continue
 			}
-			if id := meant[pair{t.kind, f.kind}]; id != "" && !denied(words, min(t.from, f.from)) {
-				best, gap = Statement{Cause: specific(id, t.kind, words), Words: text[words[min(t.from, f.from)].from:words[max(t.to, f.to)-1].to]}, d
+			begin := min(t.from, f.from)
+			if id := meant[pair{t.kind, f.kind}]; id != "" && asserted(words, begin) {
+				best, gap = Statement{Cause: id, Words: text[words[begin].from:words[max(t.to, f.to)-1].to]}, d
 			}
 		}
 	}
@@ -189,7 +183,7 @@ func clausal(text string) (Statement, bool) {
 		return best, true
 	}
 	for _, a := range occurrences(words, lex.alone) {
-		if !denied(words, a.from) {
+		if asserted(words, a.from) {
 			return Statement{Cause: a.kind, Words: text[words[a.from].from:words[a.to-1].to]}, true
 		}
 	}
@@ -200,30 +194,47 @@ func clausal(text string) (Statement, bool) {
 var opens = map[string]bool{"of": true, "many": true, "such": true, "enough": true, "more": true, "free": true, "to": true, "find": true, "allocate": true, "connect": true, "reach": true, "contact": true,
 	"locate": true, "new": true, "insufficient": true, "decode": true, "parse": true, "lacks": true, "requires": true}
 
+// reach is how many words may stand between a fate and its thing behind it. Behind an adjective there is at most one more: "invalid token from
+// the header" says nothing about a header.
+func reach(f fate) int {
+	switch f {
+	case broken, bad, expired, skewed:
+		return 1
+	}
+	return near
+}
+
 // apart is how many words stand between a thing and its fate.
 func apart(t *found[thing], f *found[fate]) (int, bool) {
 	switch {
 	case t.from >= f.to:
-		return t.from - f.to, t.from-f.to <= near
+		return t.from - f.to, t.from-f.to <= reach(f.kind)
 	case f.from >= t.to && !f.after:
 		return f.from - t.to, true
 	}
 	return 0, false
 }
 
-// specific tells memory of an accelerator, and quotas of requests, from others.
-func specific(id knowledge.ID, t thing, words []word) knowledge.ID {
+// specific tells memory of an accelerator, and quotas of requests, from others, by all of what an error says.
+func (s Statement) specific(all string) Statement {
+	words := wordsOf(all)
 	switch {
-	case t == memory && holdsAny(words, onDevice):
-		return knowledge.StatesGPUMemory
-	case t == allowance && holdsAny(words, ofRequests):
-		return knowledge.StatesThrottled
+	case s.Cause == knowledge.StatesMemory && holdsAny(words, onDevice):
+		s.Cause = knowledge.StatesGPUMemory
+	case s.Cause == knowledge.StatesMemory && !holdsAny(words, onHost):
+		s.Cause = knowledge.StatesSomeMemory
+	case s.Cause == knowledge.StatesQuota && holdsAny(words, ofRequests):
+		s.Cause = knowledge.StatesThrottled
+	case s.Cause == knowledge.StatesQuota && ofStorage.MatchString(all):
+		s.Cause = knowledge.StatesFull
 	}
-	return id
+	return s
 }
 
-// denied says that the word before a phrase says that it is not so. "No" is a part of some phrases, and then stands in them.
-func denied(words []word, at int) bool { return at > 0 && slices.Contains(denials, words[at-1].text) }
+// asserted says that no word before a phrase denies it or leaves it open. "No" is a part of some phrases, and then stands in them.
+func asserted(words []word, at int) bool {
+	return !holdsAny(words[:at], doubtful) && (at == 0 || !slices.Contains(denials, words[at-1].text))
+}
 
 func holdsAny(words []word, list []string) bool {
 	return slices.ContainsFunc(list, func(l string) bool {

@@ -1,6 +1,7 @@
 package stated
 
 import (
+	"strings"
 	"testing"
 
 	"faultline/knowledge"
@@ -23,7 +24,15 @@ func TestReadTellsTheCauseThatAMessageStates(t *testing.T) {
 		{"ChecksumMismatchError", "0x01 0x02", knowledge.StatesDamaged},
 		{"polars.exceptions.ComputeError", "parquet: File out of specification: The file must end with PAR1", knowledge.StatesDamaged},
 		{"ValueError", "crc32c of record 19 does not match", knowledge.StatesDamaged},
-		{"RuntimeError", "quota exceeded for project 91", knowledge.StatesFull},
+		{"RuntimeError", "quota exceeded for project 91", knowledge.StatesQuota},
+		{"RuntimeError", "Training failed with: code: 8 message: \"The following quota metrics exceed quota limits: custom_model_training_gpus\"", knowledge.StatesQuota},
+		{"TrainingError", "The following quota metrics exceed quota limits: custom_model_training_gpus", knowledge.StatesQuota},
+		{"OSError", "write failed, storage quota of the group used up", knowledge.StatesFull},
+		{"google.api_core.exceptions.ResourceExhausted", "429 Quota exceeded for x.googleapis.com/generate_content_requests_per_minute", knowledge.StatesThrottled},
+		{"botocore.exceptions.ClientError", "An error occurred (UnheardOf) when calling the DescribeJob operation: The security token included in the request is expired.", knowledge.StatesCredentials},
+		{"RuntimeError", "invalid argument 0: Sizes of tensors must match except in dimension 0. Got 4035 and 4003 in dimension 2", knowledge.StatesArgument},
+		{"RuntimeError", "batch dimension mismatch, got self.batch_size=torch.Size([3]) and value.shape=torch.Size([8, 3]).", knowledge.StatesArgument},
+		{"RuntimeError", "Too many open files. Communication with the workers is no longer possible.", knowledge.StatesLimit},
 		{"ResourceError", "Quota exceeded for quota metric 'Read requests' per minute", knowledge.StatesThrottled},
 		{"OSError", "the filesystem has run out of inodes", knowledge.StatesFull},
 		{"ssl.SSLError", "certificate has expired", knowledge.StatesCertificate},
@@ -45,7 +54,13 @@ func TestReadTellsTheCauseThatAMessageStates(t *testing.T) {
 		{"RuntimeError", "stack expects each tensor to be equal size, but got [3, 448, 448] at entry 0 and [4, 448, 448] at entry 17", knowledge.StatesArgument},
 		{"MemoryError", "std::bad_alloc", knowledge.StatesMemory},
 		{"java.io.IOException", "the worker ran out of heap space", knowledge.StatesMemory},
-		{"RuntimeError", "the worker process ran out of memory", knowledge.StatesMemory},
+		{"RuntimeError", "the worker process ran out of memory", knowledge.StatesSomeMemory},
+		{"RuntimeError", "HIP error: out of memory", knowledge.StatesGPUMemory},
+		{"OSError", "the paging file is too small", ""},
+		{"MPIError", "message truncated, error stack", ""},
+		{"AuthError", "invalid token from header", ""},
+		{"RuntimeError", "out of memory while trying to allocate 34359738368 bytes on device 3", knowledge.StatesGPUMemory},
+		{"IndexingError", "skipping corrupted record 9", ""},
 		// What states nothing: counter-examples of the same words.
 		{"RuntimeError", "something went wrong", ""},
 		{"RuntimeError", "resume from global_step9000 failed", ""},
@@ -62,6 +77,37 @@ func TestReadTellsTheCauseThatAMessageStates(t *testing.T) {
 		s, _ := Read(c.class, c.message, true)
 		if s.Cause != c.want {
 			t.Errorf("%s: %s\n  states %q (%s %q), want %q", c.class, c.message, s.Cause, s.Code, s.Words, c.want)
+		}
+	}
+}
+
+// A code stands once in its vocabulary, and every cause that is stated is one of the closed list.
+func TestVocabulariesAreConsistent(t *testing.T) {
+	held := 0
+	for _, v := range vocabularies {
+		if v.source == "" {
+			t.Errorf("%s has no source", v.name)
+		}
+		seen := map[string]knowledge.ID{}
+		for id, codes := range v.codes {
+			if _, ok := knowledge.CauseStated(id); !ok {
+				t.Errorf("%s: unknown cause %s", v.name, id)
+			}
+			for code := range strings.FieldsSeq(codes) {
+				if was, twice := seen[code]; twice {
+					t.Errorf("%s: %s means %s and %s", v.name, code, was, id)
+				}
+				seen[code] = id
+				held++
+			}
+		}
+	}
+	if held < 350 {
+		t.Errorf("%d codes, want all", held)
+	}
+	for p, id := range meant {
+		if _, ok := knowledge.CauseStated(id); !ok {
+			t.Errorf("%v: unknown cause %s", p, id)
 		}
 	}
 }

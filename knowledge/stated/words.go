@@ -1,6 +1,10 @@
 package stated
 
-import "faultline/knowledge"
+import (
+	"regexp"
+
+	"faultline/knowledge"
+)
 
 // A short phrase states a cause where a thing and what became of it stand close together, in either order: "shard 6 missing", "no such
 // bucket", "quota for project x exceeded", "expired certificate". Things and fates are kinds of words; a table says what a pair of kinds means.
@@ -59,9 +63,9 @@ var things = map[thing][]string{
 	credential:  {"credential", "password", "api key", "access key", "secret key", "access token", "auth token", "api token", "security token", "bearer token", "session token", "refresh token", "id token", "login", "authentication", "authorization", "credential file", "licence", "license", "kerberos ticket", "ticket", "signature", "secret"},
 	permit:      {"permission", "access", "privilege", "operation"},
 	certificate: {"certificate", "cert", "certificate chain", "x509", "ca certificate", "issuer certificate"},
-	object: {"file", "shard", "object", "bucket", "path", "directory", "folder", "blob", "checkpoint", "manifest", "container", "dataset", "tarball", "archive", "partition", "prefix", "volume claim",
+	object: {"file", "image file", "shard", "object", "bucket", "path", "directory", "folder", "blob", "checkpoint", "manifest", "container", "dataset", "tarball", "archive", "partition", "prefix", "volume claim",
 		"weight file", "state file", "optimizer state", "optimizer shard", "optim state", "optimizer file", "tokenizer file", "vocab file", "vocabulary file", "config file", "index file", "data file", "repository", "repo", "image tag", "mount", "mount point", "table", "replica", "symlink", "checkpoint path"},
-	item:      {"sample", "record", "chunk", "page", "footer", "header", "block", "parquet", "safetensor", "tfrecord", "pickle", "image", "video", "audio", "jpeg", "png", "stream", "payload", "row group", "metadata", "magic", "magic number", "magic byte", "zip", "gzip", "tar"},
+	item:      {"sample", "record", "chunk", "page", "footer", "header", "block", "parquet", "safetensor", "tfrecord", "pickle", "video", "audio", "jpeg", "png", "stream", "payload", "row group", "metadata", "magic", "magic number", "magic byte", "zip", "gzip", "tar"},
 	integrity: {"checksum", "crc", "crc32", "crc32c", "md5", "sha", "sha1", "sha256", "hash", "digest", "etag", "content length", "file size", "byte count", "parity"},
 	space:     {"disk", "disk space", "disk quota", "filesystem", "file system", "inode", "storage space", "storage quota", "space", "scratch", "volume"},
 	allowance: {"quota", "allocation quota", "budget", "hard limit", "soft limit"},
@@ -85,9 +89,9 @@ var things = map[thing][]string{
 var fates = map[fate][]string{
 	gone: {"missing", "not found", "does not exist", "doesn't exist", "do not exist", "no such", "cannot find", "can't find", "could not find", "couldn't find", "unable to find", "cannot be found", "could not be found", "is gone",
 		"was deleted", "were deleted", "been deleted", "absent", "nonexistent", "non existent", "not exist", "vanished", "disappeared", "not present", "removed", "failed to find", "cannot locate", "unable to locate", "could not locate", "not loaded", "unresolved", "no longer exists"},
-	unlike: {"mismatch", "mismatched", "mismatches", "does not match", "doesn't match", "do not match", "did not match", "not match", "differ", "differs", "unequal", "disagree", "disagrees", "but got", "but found", "but was", "instead got", "inconsistent", "not equal", "verification failed", "check failed", "incompatible", "unexpected"},
+	unlike: {"mismatch", "mismatched", "mismatches", "does not match", "doesn't match", "do not match", "did not match", "not match", "differ", "differs", "unequal", "disagree", "disagrees", "but got", "but found", "but was", "instead got", "inconsistent", "not equal", "must match", "should match", "must be the same", "must have the same", "verification failed", "check failed", "incompatible", "unexpected"},
 	broken: {"corrupt", "corrupted", "corruption", "damaged", "truncated", "incomplete", "malformed", "garbled", "premature end", "unexpected end", "unexpected eof", "ends early", "cut short", "short read", "unreadable", "not readable", "undecodable", "out of specification", "not valid", "broken",
-		"too short", "too small", "cannot be decoded", "could not be decoded", "unable to decode", "failed to decode", "can't decode", "incompletely", "must end with", "must start with", "cannot parse", "failed to parse"},
+		"too short", "cannot be decoded", "could not be decoded", "unable to decode", "failed to decode", "can't decode", "incompletely", "must end with", "must start with", "cannot parse", "failed to parse"},
 	usedUp: {"exceeded", "exceeds", "exceed", "exhausted", "exhaustion", "full", "too many", "out of", "no space left", "not enough", "insufficient", "used up", "depleted", "limit reached", "limit exceeded", "limit was reached", "ran out of", "run out of", "cannot allocate", "can't allocate", "could not allocate", "failed to allocate", "unable to allocate",
 		"over limit", "no more", "no free", "can't start new", "cannot start new", "cannot create more", "cannot fork", "reached its limit", "maximum number of", "bad alloc", "none left", "remaining connection slots"},
 	refused: {"denied", "forbidden", "not authorized", "not authorised", "unauthorized", "unauthorised", "unauthenticated", "not permitted", "not allowed", "rejected", "refused", "disallowed", "lacks", "not granted", "revoked"},
@@ -115,7 +119,8 @@ var meant = meanings(map[knowledge.ID][]pair{
 	knowledge.StatesCertificate: {{certificate, gone}, {certificate, unlike}, {certificate, broken}, {certificate, refused}, {certificate, expired}, {certificate, unfit}, {certificate, bad}, {certificate, amiss}},
 	knowledge.StatesMissing:     {{object, gone}},
 	knowledge.StatesDamaged:     {{integrity, unlike}, {integrity, broken}, {integrity, amiss}, {integrity, bad}, {object, broken}, {item, broken}, {item, bad}},
-	knowledge.StatesFull:        {{space, usedUp}, {allowance, usedUp}},
+	knowledge.StatesFull:        {{space, usedUp}},
+	knowledge.StatesQuota:       {{allowance, usedUp}},
 	knowledge.StatesLimit:       {{handle, usedUp}, {shared, usedUp}},
 	knowledge.StatesMemory:      {{memory, usedUp}},
 	knowledge.StatesThrottled:   {{rate, usedUp}},
@@ -130,7 +135,7 @@ var alone = map[string]knowledge.ID{
 	"unauthorized": knowledge.StatesCredentials, "unauthenticated": knowledge.StatesCredentials, "not authenticated": knowledge.StatesCredentials,
 	"access denied": knowledge.StatesPermission, "permission denied": knowledge.StatesPermission, "forbidden": knowledge.StatesPermission, "not authorized": knowledge.StatesPermission,
 	"throttled": knowledge.StatesThrottled, "throttling": knowledge.StatesThrottled, "rate limited": knowledge.StatesThrottled, "slow down": knowledge.StatesThrottled, "too many requests": knowledge.StatesThrottled,
-	"corrupted": knowledge.StatesDamaged, "is corrupt": knowledge.StatesDamaged, "is damaged": knowledge.StatesDamaged, "is incomplete": knowledge.StatesDamaged, "truncated": knowledge.StatesDamaged, "data corruption": knowledge.StatesDamaged, "data loss": knowledge.StatesDamaged, "structure needs cleaning": knowledge.StatesDamaged,
+	"is corrupt": knowledge.StatesDamaged, "is corrupted": knowledge.StatesDamaged, "are corrupted": knowledge.StatesDamaged, "is damaged": knowledge.StatesDamaged, "is incomplete": knowledge.StatesDamaged, "is truncated": knowledge.StatesDamaged, "was truncated": knowledge.StatesDamaged, "data corruption": knowledge.StatesDamaged, "data loss": knowledge.StatesDamaged, "structure needs cleaning": knowledge.StatesDamaged,
 	"could not resolve": knowledge.StatesName, "couldn't resolve": knowledge.StatesName, "cannot resolve": knowledge.StatesName, "failed to resolve": knowledge.StatesName, "unable to resolve": knowledge.StatesName,
 	"no space left": knowledge.StatesFull, "out of resource": knowledge.StatesArgument, "out of resources": knowledge.StatesArgument, "name resolution": knowledge.StatesName, "name or service not known": knowledge.StatesName, "nxdomain": knowledge.StatesName,
 	"can't start new thread": knowledge.StatesLimit, "bad alloc": knowledge.StatesMemory,
@@ -141,12 +146,21 @@ var alone = map[string]knowledge.ID{
 // onDevice are words beside memory by which it is an accelerator's.
 var onDevice = []string{"gpu", "cuda", "hip", "hbm", "vram", "device", "xpu", "npu", "tpu", "accelerator", "xla"}
 
+// onHost are words beside memory by which it is the host's.
+var onHost = []string{"host", "heap", "ram", "swap", "virtual", "system", "cannot allocate memory", "cant allocate memory", "alloc", "malloc", "mmap", "cgroup", "cpu", "job", "step", "container", "fork", "errno"}
+
+// ofStorage are words and units beside a quota by which it counts what is stored.
+var ofStorage = regexp.MustCompile(`(?i)\b(?:disk|storage|space|bytes|inodes?|files?|[kmgtp]i?b|filesystem|volume|write|home|scratch)\b`)
+
 // ofRequests are words beside a quota by which it counts requests.
 var ofRequests = []string{"request", "requests", "rate", "api", "query", "queries", "calls", "minute", "second"}
 
-// doubtful are words by which a clause tells of what may be, or of what the program does about it.
-var doubtful = []string{"if", "unless", "whether", "when", "may", "might", "should", "ensure", "check", "verify that", "make sure", "avoid", "prevent", "try", "trying", "retry", "retrying", "please", "consider", "ignore", "ignoring", "ignored", "skip", "skipping",
-	"skipped", "until", "would", "can be", "could be", "possibly", "perhaps", "maybe", "in case", "recovered", "resolved", "fallback", "falling back", "disable", "disabled", "enable", "e.g", "default", "warning"}
+// doubtful are words before a phrase by which a clause tells of what may be.
+var doubtful = []string{"if", "unless", "whether", "when", "may", "might", "should", "ensure", "check", "verify that", "make sure", "avoid", "prevent", "try", "trying", "please", "consider",
+	"until", "would", "can be", "could be", "possibly", "perhaps", "maybe", "in case", "disable", "disabled", "enable", "e.g", "default"}
+
+// overcome are words anywhere in a clause by which a program went on.
+var overcome = []string{"retry", "retrying", "ignore", "ignoring", "ignored", "skip", "skipping", "skipped", "recovered", "resolved", "fallback", "falling back", "warning"}
 
 // denials before a phrase say that it is not so.
 var denials = []string{"no", "not", "without", "never", "zero", "0", "neither"}
