@@ -355,7 +355,7 @@ func weighed(ctx context.Context, in Input, facts *resolve.Facts, earlier diagno
 	r.Trail = facts.Trail()
 	if !unsettled(r) {
 		var err error
-		if facts.Unread, err = in.unread(ctx, facts, r); err != nil || len(facts.Unread) == 0 {
+		if facts.Unread, facts.Alike, err = in.unread(ctx, facts, r); err != nil || len(facts.Unread)+len(facts.Alike) == 0 {
 			return r, err
 		}
 		if r = diagnose.RunAfter(facts, earlier); !unsettled(r) {

@@ -83,8 +83,9 @@ func (in *Input) standing(ctx context.Context, f *resolve.Facts, past *history.B
 	return lines, slices.Compact(shapes), nil
 }
 
-// unread are the lines that sound bad, and that nobody made anything of, in the files that the cause of a decided verdict cites.
-func (in *Input) unread(ctx context.Context, f *resolve.Facts, r *incident.Report) (out []novel.Line, err error) {
+// unread are the lines that sound bad, and that nobody made anything of, in the files that the cause of a decided verdict cites; alike those
+// that state the same cause as the message at its root.
+func (in *Input) unread(ctx context.Context, f *resolve.Facts, r *incident.Report) (out, alike []novel.Line, err error) {
 	cited := map[string]bool{}
 	for _, l := range r.Chain {
 		for _, e := range l.Evidence {
@@ -96,7 +97,7 @@ func (in *Input) unread(ctx context.Context, f *resolve.Facts, r *incident.Repor
 	sources := slices.DeleteFunc(slices.Clone(in.Sources), func(s incident.Source) bool { return !cited[s.Name] })
 	files, err := in.unforeseen(ctx, f, sources)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	lines := novel.Weigh(files, world(f), math.MaxInt)
 	markRead(lines, f.Obs)
@@ -104,8 +105,13 @@ func (in *Input) unread(ctx context.Context, f *resolve.Facts, r *incident.Repor
 		if lines[i].Unread() && len(out) < mostStanding {
 			out = append(out, lines[i])
 		}
+		if s := r.Verdict.Stated; s != nil && lines[i].Level >= severity.Warning && len(alike) < mostStanding {
+			if c, _ := resolve.Stated(f.Known, lines[i].Text); c != nil && c.Name() == s.Cause {
+				alike = append(alike, lines[i])
+			}
+		}
 	}
-	return out, nil
+	return out, alike, nil
 }
 
 // shape writes a template's hash as reports and histories have it.

@@ -1,5 +1,7 @@
 package knowledge
 
+import "strings"
+
 // Causes that the message of an error may state by itself, in a code of a public vocabulary or in words, whatever raised it.
 // No line is matched against these entries: package stated reads messages.
 const (
@@ -31,6 +33,9 @@ type StatedCause struct {
 	Title string // for a heading, at most six words
 	Signature
 }
+
+// Name is the cause as reports write it: "clock".
+func (c *StatedCause) Name() string { return strings.TrimPrefix(string(c.ID), StatesPrefix) }
 
 // itemCases say which item is missing or damaged.
 var itemCases = []Case{

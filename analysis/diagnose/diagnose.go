@@ -70,6 +70,7 @@ func judge(f *resolve.Facts, all []mechanism.Mechanism, e Earlier) *incident.Rep
 	b.artifacts()
 	b.standouts()
 	b.statesClue()
+	b.alsoStated()
 	b.site()
 	r.Warnings = append(r.Warnings, f.Warnings...)
 	r.Revisions = b.overturned(first)

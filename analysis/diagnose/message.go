@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"slices"
 	"strings"
 
 	"faultline/analysis/resolve"
@@ -27,8 +28,8 @@ func (b *builder) states() {
 		}
 		same = s
 	}
-	if same == nil {
-		return
+	if same == nil || same.Open && len(b.r.Verdict.Candidates) > 1 {
+		return // a server that did not respond may be a peer that is gone
 	}
 	fl := b.d.winners[0].First[0]
 	b.r.Verdict.Stated = statement(same, codeOf(fl))
@@ -40,19 +41,21 @@ func (b *builder) states() {
 // statesClue says what the most suspicious line states, where it is an error and nothing is known that explains the run.
 func (b *builder) statesClue() {
 	v := &b.r.Verdict
-	if v.Stated != nil || v.Mechanism != unknown || v.Ending != "" || len(b.r.Standouts) == 0 {
+	switch {
+	case v.Stated != nil, v.Mechanism != unknown, v.Ending != "", len(b.r.Standouts) == 0:
 		return
 	}
 	first := b.r.Standouts[0]
-	st, ok := message.Read("", first.Statement, b.s.Facts.Known.Reads(message.Codes))
-	bad := first.Severity == severity.Failed.String() || first.Severity == severity.Crash.String()
-	if cause, known := knowledge.CauseStated(st.Cause); ok && known && !cause.Open && bad {
-		v.Stated = statement(cause, code(st))
+	c, _ := resolve.Stated(b.s.Facts.Known, first.Statement)
+	switch {
+	case c == nil, c.Open, !slices.Contains([]string{severity.Failed.String(), severity.Crash.String()}, first.Severity):
+		return
 	}
+	v.Stated = statement(c, "")
 }
 
 func statement(c *knowledge.StatedCause, code string) *incident.Stated {
-	return &incident.Stated{Cause: strings.TrimPrefix(string(c.ID), knowledge.StatesPrefix), Meaning: c.Meaning, Code: code}
+	return &incident.Stated{Cause: c.Name(), Meaning: c.Meaning, Code: code}
 }
 
 // codeOf is the code in the message of an exception, with its vocabulary.

@@ -66,6 +66,24 @@ func (b *builder) standouts() {
 	v.Summary, v.Why = "no known failure matches; most suspicious: "+b.r.Standouts[0].Statement, "lines are ranked by how unusual they are, not by what they mean"
 }
 
+// alsoStated shows the first line above the root, in its file, that states the same cause as its message: it may name what that does not.
+func (b *builder) alsoStated() {
+	if len(b.d.winners) == 0 {
+		return
+	}
+	for i := range b.s.Facts.Alike {
+		l := &b.s.Facts.Alike[i]
+		place := worker.Pos{File: l.File, Off: l.At.Off}
+		above := slices.ContainsFunc(b.d.winners[0].First, func(fl *resolve.Failure) bool { return place.Above(fl.At.Pos) })
+		switch {
+		case !above, l.Background, b.cites(l):
+			continue
+		}
+		b.r.Standouts = append(b.r.Standouts, standout(l))
+		return
+	}
+}
+
 // lastLine is the last that the logs tell, where nothing in them stands out: from there on a reader has to look for the rest.
 func (b *builder) lastLine() *incident.Standout {
 	f := b.s.Facts

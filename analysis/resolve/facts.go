@@ -102,6 +102,8 @@ type Facts struct {
 	Standing []novel.Line
 	// Unread are lines, in the files that a decided verdict cites, that sound bad and that nobody made anything of.
 	Unread []novel.Line
+	// Alike are lines in these files that state the same cause as the message at the verdict's root.
+	Alike []novel.Line
 
 	// Traced is what the profiler's traces say of ranks beside each other; nil where none is of this run.
 	Traced *Traced

@@ -10,6 +10,7 @@ import (
 
 	"faultline/knowledge"
 	"faultline/knowledge/severity"
+	"faultline/knowledge/stated"
 )
 
 // Kind says which table an entry is from.
@@ -25,6 +26,7 @@ const (
 	Variable  Kind = "variable"
 	Scheduler Kind = "scheduler" // a state of a job, or a reason why it waits or ended
 	Term      Kind = "term"
+	Cause     Kind = "cause" // of the closed list that messages state in words and codes of their own
 )
 
 // Entry is one thing that is known.
@@ -124,6 +126,9 @@ func TextBy(known *knowledge.Catalogue, text string) Answer {
 		}
 	}
 	if len(a.Entries) == 0 {
+		a.Entries = stating(known, lines)
+	}
+	if len(a.Entries) == 0 {
 		a.Nearest = nearest(text)
 		for _, line := range lines {
 			if sign := severity.Of([]byte(line)); sign.Level > a.Sounds.Level {
@@ -132,6 +137,25 @@ func TextBy(known *knowledge.Catalogue, text string) Answer {
 		}
 	}
 	return a
+}
+
+// stating is what the first line that states a cause by itself means, where no table knows any of them.
+func stating(known *knowledge.Catalogue, lines []string) []Entry {
+	for i, line := range lines {
+		st, ok := stated.Read("", line, known.Reads(stated.Codes))
+		if c, listed := knowledge.CauseStated(st.Cause); ok && listed {
+			e := Entry{Kind: Cause, ID: string(c.ID), Title: c.Title, Meaning: c.Meaning, Role: c.Role, Mechanism: c.Mechanism, Owner: c.Owner, Source: st.Of, At: i + 1, Text: line}
+			if len(c.Do) > 0 {
+				do := c.Do[0].Fill(nil)
+				e.Check = strings.TrimSpace(do.Text + "\n" + do.Command)
+			}
+			if len(lines) == 1 {
+				e.At, e.Text = 0, ""
+			}
+			return []Entry{e}
+		}
+	}
+	return nil
 }
 
 // finder collects entries; each stands once, however many lines lead to it.

@@ -19,6 +19,19 @@ func ids(es []Entry) []string {
 	return out
 }
 
+// A line that no table knows is explained by what it states.
+func TestALineThatStatesItsCauseIsExplained(t *testing.T) {
+	for text, want := range map[string][]string{
+		"ticketd.Refused: KRB_AP_ERR_SKEW":     {"states-clock"},
+		"ledger: the access token has expired": {"states-credentials"},
+		"ledger: something went astray":        nil,
+	} {
+		if got := ids(Text(text).Entries); !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
 func TestWhatIsAskedForByNameComesFirst(t *testing.T) {
 	for _, tc := range []struct{ text, first, mechanism string }{
 		{"rank-stalled", "rank-stalled", "rank-stalled"},

@@ -163,7 +163,7 @@ var doubtful = []string{"if", "unless", "whether", "when", "may", "might", "shou
 var overcome = []string{"retry", "retrying", "ignore", "ignoring", "ignored", "skip", "skipping", "skipped", "recovered", "resolved", "fallback", "falling back", "warning"}
 
 // denials before a phrase say that it is not so.
-var denials = []string{"no", "not", "without", "never", "zero", "0", "neither"}
+var denials = []string{"no", "not", "without", "never", "0", "neither"}
 
 func meanings(by map[knowledge.ID][]pair) map[pair]knowledge.ID {
 	out := map[pair]knowledge.ID{}

@@ -14,6 +14,7 @@ import (
 	"faultline/knowledge"
 	"faultline/knowledge/explain"
 	"faultline/knowledge/severity"
+	"faultline/pattern"
 )
 
 // unsound is the most suspicious line of those that stand out, from a level on; nil where none does. A run that has one is not known to be
@@ -232,16 +233,26 @@ func told(known *knowledge.Catalogue, l *novel.Line) (explain.Entry, bool) {
 	return explain.Entry{}, false
 }
 
+// announced is what an error begins with, or the class of an exception. Prose that speaks of an error has neither.
+var announced = pattern.New(`\b[A-Za-z_.]*(?:Error|Exception)\b|\b(?:ERROR|FATAL|CRITICAL|[Ee]rror|[Ff]atal|panic)\b ?[:\])]`)
+
 // mostStated is how many letters of a line are shown that states a cause.
 const mostStated = 160
 
 // stated makes of a proposal the cause that a line states by itself.
 func (p *Proposal) stated(known *knowledge.Catalogue, l *novel.Line) bool {
-	cause, slug := resolve.Stated(known, l.Text)
+	text := l.Text
+	if l.Stop != nil {
+		text = l.Stop.Says()
+	}
+	if l.Stop == nil && !announced.MatchString(text) {
+		return false
+	}
+	cause, slug := resolve.Stated(known, text)
 	if cause == nil || cause.Open || slug == knowledge.Exception {
 		return false
 	}
-	p.Mechanism, p.Stated, p.Summary, p.Why = slug, cause, severity.Excerpt(l.Text, mostStated), "no known failure matches this line; its words state it"
+	p.Mechanism, p.Stated, p.Summary, p.Why = slug, cause, severity.Excerpt(text, mostStated), "no known failure matches this line; its words state it"
 	p.For = []incident.Finding{finding(cause.Title, QuoteAt(StandingAt(l), nil))}
 	return true
 }
