@@ -201,7 +201,7 @@ func TestNothingKnownIsSaidAndTheNearestOffered(t *testing.T) {
 		{"stragler", "straggler"},
 		{"NCCL_TIMEOT", "NCCL_TIMEOUT"},
 		{"rank stalled forever", "rank-stalled"},
-		{"the file system of the node was full of checkpoints and is out of inodes", "storage-full"},
+		{"whether the file system of the node was full of checkpoints and is out of inodes", "storage-full"},
 		{"zzzz qqqq xxxx", ""},
 		{"1234567", ""},
 		{"?", ""},
