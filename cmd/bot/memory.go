@@ -12,21 +12,31 @@ import (
 // jobs need.
 const memoryGoal = 470 << 20
 
-// garbage is how much may lie about before it is collected, in percent of what is in use. Far below the goal there is room.
-const garbage = 200
+// garbage is how much may lie about before it is collected, in percent of what is in use. Where little is in use there is room; what the
+// largest files need is still gone through quickly, and hardly anything is thrown away; beyond, each collection takes long.
+func garbage(live int64) int {
+	switch {
+	case live < 32<<20:
+		return 200
+	case live < 128<<20:
+		return 60
+	}
+	return 100
+}
 
 // thrift bounds the garbage that is held at a time, not what is needed: where more than the goal is in use, the bound
 // rises with it.
 type thrift struct {
 	off   bool
 	bound atomic.Int64
+	share atomic.Int64 // of garbage
 }
 
 // newThrift sets the bound, unless the environment says how the collector is to work.
 func newThrift() *thrift {
 	t := &thrift{off: os.Getenv("GOMEMLIMIT") != "" || os.Getenv("GOGC") != ""}
 	if !t.off {
-		debug.SetGCPercent(garbage)
+		t.allow(garbage(0))
 		t.raise(memoryGoal)
 	}
 	return t
@@ -68,8 +78,9 @@ func (t *thrift) look() {
 	}
 }
 
-// suit raises the bound by a quarter of what is in use, if that leaves little below it.
+// suit raises the bound by a quarter of what is in use, if that leaves little below it, and says how much garbage there may be.
 func (t *thrift) suit(live int64) {
+	t.allow(garbage(live))
 	if live > t.bound.Load()/8*7 {
 		t.raise(live / 4 * 5)
 	}
@@ -78,5 +89,11 @@ func (t *thrift) suit(live int64) {
 func (t *thrift) raise(to int64) {
 	if old := t.bound.Load(); to > old && t.bound.CompareAndSwap(old, to) {
 		debug.SetMemoryLimit(to)
+	}
+}
+
+func (t *thrift) allow(share int) {
+	if t.share.Swap(int64(share)) != int64(share) {
+		debug.SetGCPercent(share)
 	}
 }

@@ -44,6 +44,24 @@ func TestTheBoundOfMemoryRisesWithWhatIsInUse(t *testing.T) {
 	}
 }
 
+func TestGarbageIsBoundedByWhatIsInUse(t *testing.T) {
+	limit, share := debug.SetMemoryLimit(-1), debug.SetGCPercent(100)
+	t.Cleanup(func() { debug.SetMemoryLimit(limit); debug.SetGCPercent(share) })
+	t.Setenv("GOMEMLIMIT", "")
+	t.Setenv("GOGC", "")
+	m := newThrift()
+	for _, c := range []struct {
+		live int64
+		want int
+	}{{0, 200}, {40 << 20, 60}, {300 << 20, 100}, {1 << 20, 200}} {
+		m.suit(c.live)
+		got := debug.SetGCPercent(100)
+		if debug.SetGCPercent(got); got != c.want {
+			t.Errorf("%d in use: %d %%, expected %d", c.live, got, c.want)
+		}
+	}
+}
+
 func TestTheBoundOfMemoryIsWatched(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
