@@ -21,7 +21,7 @@ import (
 
 // Read reads one file.
 func Read(ctx context.Context, name string, src io.Reader, o Options) (*File, error) {
-	r := &reader{opts: o, kinds: map[uint64]*Kind{}, warned: threads{}, file: &File{Name: name, Stepped: o.LastStep >= 0, LastStep: o.LastStep, Size: o.Size}}
+	r := &reader{opts: o, kinds: map[uint64]*Kind{}, writers: map[line.Who]*line.Who{}, warned: threads{}, file: &File{Name: name, Stepped: o.LastStep >= 0, LastStep: o.LastStep, Size: o.Size}}
 	zones := r.plan()
 	r.buf = make([]byte, roomFor(zones, o.Size))
 	for i, z := range zones {
@@ -45,6 +45,7 @@ type reader struct {
 	buf       []byte
 	file      *File
 	kinds     map[uint64]*Kind
+	writers   map[line.Who]*line.Who
 	bad       int // kinds beyond mostKinds
 	off       int64
 	line      int64
@@ -206,7 +207,7 @@ func (r *reader) logged(b []byte, place Place) {
 	if r.after || place.Off == r.opts.LastStep && k.Sign.Level >= severity.Failed { // a bar's last picture has it glued on
 		r.behind(k, b, place)
 	}
-	k.write(b, place)
+	r.write(k, b, place)
 	if w, ok := r.warned.hear(k, b, place); ok {
 		if w.at != w.kind.At {
 			r.quote(w.kind, []byte(w.text), w.at)
@@ -312,7 +313,7 @@ func stated(record []byte, text string) severity.Sign {
 }
 
 // write notes who wrote a line, and where it did first.
-func (k *Kind) write(b []byte, at Place) {
+func (r *reader) write(k *Kind, b []byte, at Place) {
 	each, lines := fewEach, int64(fewEach)
 	if k.Sign.Level >= severity.Failed {
 		each, lines = manyEach, mostSpoken
@@ -329,10 +330,16 @@ func (k *Kind) write(b []byte, at Place) {
 		k.Crowd = true
 		return
 	}
+	who := r.writers[p.Who]
 	switch {
-	case slices.Contains(k.Who, p.Who):
+	case who != nil && slices.Contains(k.Who, who):
 	case len(k.Who) < each:
-		k.Who = append(k.Who, p.Who)
+		if who == nil {
+			own := p.Who
+			who = &own
+			r.writers[own] = who
+		}
+		k.Who = append(k.Who, who)
 		if k.Sign.Level >= severity.Failed {
 			k.firsts = append(k.firsts, at)
 		}

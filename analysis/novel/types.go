@@ -51,13 +51,13 @@ type Kind struct {
 	N      int64  // lines of it
 	After  int64  // of them behind the file's last step
 	Sign   severity.Sign
-	Who    []line.Who // its writers, as far as they are told apart
-	Crowd  bool       // more lines of it came than writers are told apart in
-	Last   int        // 1 for the file's last line, 2 for the one before, …; 0 none of the last
-	Next   int        // 1 for the first line behind the last step, …; 0 none of them
-	Ends   bool       // the line that is quoted is itself the one that Last counts
-	Boxed  bool       // it stands in a record of a container's runtime or a structured logger
-	Stop   *Stop      // the traceback, panic or stack that it opens
+	Who    []*line.Who // its writers, as far as they are told apart: one of each in a file
+	Crowd  bool        // more lines of it came than writers are told apart in
+	Last   int         // 1 for the file's last line, 2 for the one before, …; 0 none of the last
+	Next   int         // 1 for the first line behind the last step, …; 0 none of them
+	Ends   bool        // the line that is quoted is itself the one that Last counts
+	Boxed  bool        // it stands in a record of a container's runtime or a structured logger
+	Stop   *Stop       // the traceback, panic or stack that it opens
 	first  Place
 	firsts []Place // of each writer, where the shape sounds bad
 	until  int64   // offset of the newest line

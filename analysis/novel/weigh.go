@@ -332,7 +332,7 @@ func (c *candidate) writers(f *File, k *Kind) {
 	}
 	for i, who := range k.Who {
 		if c.world.Place != nil && k.Sign.Level >= severity.Failed {
-			if rank, _ := c.world.Place(f.Name, k.At, &k.Who[i]); rank >= 0 {
+			if rank, _ := c.world.Place(f.Name, k.At, who); rank >= 0 {
 				c.rank[rank] = true
 				if _, had := c.spoke[rank]; !had && i < len(k.firsts) {
 					c.spoke[rank] = Spot{f.Name, k.firsts[i]}
@@ -341,8 +341,8 @@ func (c *candidate) writers(f *File, k *Kind) {
 				c.crowd = true
 			}
 		}
-		if !slices.Contains(c.who, who) && len(c.who) < 4*fewEach {
-			c.who = append(c.who, who)
+		if !slices.Contains(c.who, *who) && len(c.who) < 4*fewEach {
+			c.who = append(c.who, *who)
 		}
 	}
 }
@@ -485,7 +485,7 @@ func (c *candidate) place() {
 	if c.world.Place != nil {
 		var who *line.Who
 		if len(c.kind.Who) == 1 {
-			who = &c.kind.Who[0]
+			who = c.kind.Who[0]
 		}
 		c.Rank, c.Node = c.world.Place(c.File, c.At, who)
 	}
