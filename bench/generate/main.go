@@ -28,6 +28,7 @@ func run() error {
 	flag.IntVar(&o.PerFile, "ranks", 8, "ranks that write into one file")
 	flag.Int64Var(&o.FileSize, "size", 25_000_000, "bytes of one file, about")
 	flag.Uint64Var(&o.Seed, "seed", 1, "what everything random is drawn from")
+	flag.IntVar(&o.Restarts, "restarts", 0, "how often the job is started again in the same files")
 	flag.Float64Var(&o.Trouble, "trouble", 0, "share of lines that report trouble; 0 is the kind's own")
 	out := flag.String("out", "", "directory to write into")
 	list := flag.Bool("list", false, "print the names of the families of logs, and mixed, instead")

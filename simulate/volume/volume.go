@@ -33,6 +33,7 @@ type Options struct {
 	PerFile  int   // ranks in one file, i.e. on one node
 	FileSize int64 // bytes of one file, about
 	Seed     uint64
+	Restarts int // of the job, which goes on in the same files
 	// Trouble is the share of lines that report something: retries, warnings of NCCL, broken pipes. 0 means the kind's own.
 	Trouble float64
 }
@@ -54,8 +55,12 @@ func Write(w io.Writer, o Options, file int) error {
 		return fmt.Errorf("no kind of log is called %q", o.Kind)
 	}
 	p.head()
-	for p.n < o.FileSize && p.err == nil {
+	for run := int64(1); p.n < o.FileSize && p.err == nil; {
 		p.line()
+		if run <= int64(o.Restarts) && p.n > o.FileSize/int64(o.Restarts+1)*run {
+			p.restart()
+			run++
+		}
 	}
 	p.end()
 	if p.err != nil {
@@ -97,6 +102,21 @@ func (p *printer) head() {
 		p.printf("%s [%d] NCCL INFO ncclCommInitRankConfig comm 0x55d0c1a0 rank %d nranks %d cudaDev %d nvmlDev %d busId %x000 commId 0x7a2f - Init COMPLETE\n",
 			p.host(l), l, p.global(l), world, l, l, 0x1a+l)
 		p.printf("Initializing distributed: GLOBAL_RANK: %d, MEMBER: %d/%d\n", p.global(l), p.global(l)+1, world)
+	}
+}
+
+// restart starts the job again, from what every rank saved a few steps before.
+func (p *printer) restart() {
+	const lost = 5
+	step := max(slices.Min(p.steps)-lost, 0)
+	p.printf("[default0]: successfully saved checkpoint from iteration %7d to /ckpt/run\n", step)
+	p.at = p.at.Add(4 * time.Minute)
+	p.printf("slurmstepd: error: *** STEP 4242.0 ON node%04d CANCELLED AT %s DUE to job requeue ***\n", p.node, p.at.Format("2006-01-02T15:04:05"))
+	p.at = p.at.Add(4 * time.Minute)
+	p.head()
+	for l := range p.PerFile {
+		p.steps[l] = step
+		p.printf("[default%d]: successfully loaded checkpoint from /ckpt/run [ t 1/1, p 1/1 ] at iteration %d\n", l, step)
 	}
 }
 
