@@ -30,27 +30,41 @@ func (o *Observations) Filter(keep func(At) bool) *Observations {
 	return &out
 }
 
-func filtered(list reflect.Value, at func(reflect.Value) At, keep func(At) bool) reflect.Value {
-	kept := reflect.MakeSlice(list.Type(), 0, list.Len())
-	for i := range list.Len() {
-		if keep(at(list.Index(i))) {
-			kept = reflect.Append(kept, list.Index(i))
+// filtered is the list itself where all of it is kept, else a copy of no more than that.
+func filtered(list reflect.Value, at func(reflect.Value) *At, keep func(At) bool) reflect.Value {
+	kept, n := make([]bool, list.Len()), 0
+	for i := range kept {
+		if kept[i] = keep(*at(list.Index(i))); kept[i] {
+			n++
 		}
 	}
-	return kept
+	if n == len(kept) {
+		return list
+	}
+	out := reflect.MakeSlice(list.Type(), n, n)
+	for i, to := 0, 0; i < len(kept); i++ {
+		if kept[i] {
+			out.Index(to).Set(list.Index(i))
+			to++
+		}
+	}
+	return out
 }
 
 // headerOf finds the At of observations of a type; it is nil where they have none.
-func headerOf(t reflect.Type) func(reflect.Value) At {
+func headerOf(t reflect.Type) func(reflect.Value) *At {
 	if t.Kind() != reflect.Struct {
 		return nil
 	}
-	if _, has := t.FieldByName("At"); has {
-		return func(v reflect.Value) At { return v.FieldByName("At").Interface().(At) }
+	if field, has := t.FieldByName("At"); has {
+		return func(v reflect.Value) *At { return v.FieldByIndex(field.Index).Addr().Interface().(*At) }
 	}
 	type header interface{ At() At }
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[header]()) {
-		return func(v reflect.Value) At { return v.Addr().Interface().(header).At() }
+		return func(v reflect.Value) *At {
+			at := v.Addr().Interface().(header).At()
+			return &at
+		}
 	}
 	return nil
 }
