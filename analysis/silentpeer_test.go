@@ -197,3 +197,32 @@ func TestWhoNeverJoinedTheStore(t *testing.T) {
 		}
 	}
 }
+
+// TestTheOnlyKernelThatReportsTheFileSystem is told where nothing says on which node the ranks are.
+func TestTheOnlyKernelThatReportsTheFileSystem(t *testing.T) {
+	text := ""
+	for i := range 40 {
+		text += fmt.Sprintf("2026-11-12 01:%02d:00 step %d loss 2.1\n", i+14, i)
+	}
+	text += "[rank6]: Traceback (most recent call last):\n[rank6]:   File \"/w/t.py\", line 3, in read\n[rank6]: OSError: [Errno 108] Cannot send after transport endpoint shutdown: '/scratch/a.flac'\n"
+	lustre := func(node, clock string) string {
+		return fmt.Sprintf("Nov 12 %s %s kernel: Lustre: scratch-OST0003-osc-ffff9d0c: Connection to scratch-OST0003 (at 10.20.0.13@o2ib) was lost; in progress operations using this service will wait for recovery to complete\n", clock, node)
+	}
+	for name, c := range map[string]struct {
+		kernels map[string]string
+		want    string
+	}{
+		"one node's":  {map[string]string{"messages-qf5": lustre("qf5", "01:53:02")}, "qf5's kernel"},
+		"two nodes'":  {map[string]string{"messages-qf5": lustre("qf5", "01:53:02"), "messages-qf6": lustre("qf6", "01:53:03")}, ""},
+		"long before": {map[string]string{"messages-qf5": lustre("qf5", "00:12:02")}, ""},
+	} {
+		logs := map[string]string{"t.err": text}
+		for name, text := range c.kernels {
+			logs[name] = text
+		}
+		r := diagnosed(t, Input{Sources: written(t, logs, "")})
+		if said := strings.Contains(r.Verdict.Summary, "kernel reports"); said != (c.want != "") || !strings.Contains(r.Verdict.Summary, c.want) {
+			t.Errorf("%s: %s", name, r.Verdict.Summary)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -183,6 +184,7 @@ func storageFull(s *Scene) *Proposal {
 // trouble.
 func storageUnresponsive(s *Scene) *Proposal {
 	p := sharing(fromFailures(s, knowledge.StorageUnresponsive))
+	p.kernelOf(s.Facts)
 	if p == nil || s.Graph.Shape != waitfor.Straggle {
 		return p
 	}
@@ -194,6 +196,27 @@ func storageUnresponsive(s *Scene) *Proposal {
 		}
 	}
 	return nil
+}
+
+// kernelOf adds the one node whose kernel reports trouble with a file system at that time, where it is not known on which the ranks are.
+func (p *Proposal) kernelOf(f *resolve.Facts) {
+	if p == nil || len(p.Nodes) > 0 {
+		return
+	}
+	var first *resolve.KernelEvent
+	for _, e := range f.Kernel {
+		switch {
+		case e.Kind != kernel.Storage || e.Node == "" || e.When != resolve.Near:
+		case first != nil && first.Node != e.Node:
+			return
+		case first == nil:
+			first = e
+		}
+	}
+	if first != nil {
+		p.Summary += fmt.Sprintf("; at that time %s's kernel reports a file system that did not respond", first.Node)
+		p.For = append(p.For, finding(fmt.Sprintf("the kernel of %s reports it", first.Node), QuoteAt(first.At, nil)))
+	}
 }
 
 // ranOut: the iterator of a minority's data ended while the others went on. On most ranks alike it is the program's end of
