@@ -248,6 +248,9 @@ func (b *builder) saidLast() *saidLast {
 		return nil
 	}
 	x := &saidLast{rank: r, at: at, t: t, text: text, silent: told.T - t.T, during: g.Start.Before(t)}
+	if r.Notified == nil && !x.during {
+		return nil // nothing ties it to the wait but its place before it, and that its last words say already
+	}
 	for _, l := range f.Ladders {
 		if l.Last.File == at.File && l.Last.Off == at.Off {
 			x.ladder = l
