@@ -68,6 +68,7 @@ func TestAFileNamedForAPeer(t *testing.T) {
 	began := strings.ReplaceAll(timedSteps(1, 30, 30), "2026-03-11 04:", "2026-09-19 11:")
 	for _, c := range []fieldCase{
 		{"its peer says so", map[string]string{"agent-vb1.log": began + lost + "vb3.local<51204>\n", "agent-vb3.log": began + bareError}, nil, ""},
+		{"its store is named so", map[string]string{"agent-vb1.log": began + "torch.distributed.DistNetworkError: The client socket has timed out after 600000ms while trying to connect to (vb3.local, 29500).\n", "agent-vb3.log": began + bareError}, nil, ""},
 	} {
 		var in []simulate.File
 		for _, name := range slices.Sorted(maps.Keys(c.files)) {
