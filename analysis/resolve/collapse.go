@@ -14,8 +14,9 @@ import (
 type printed struct {
 	likes
 	tolerance
-	warn *notes
-	all  []*Failure // that are kept
+	warn  *notes
+	all   []*Failure // that are kept
+	heard heard
 }
 
 // reported takes a failure that a process prints. Most are survived, or like one that it printed before: those are counted

@@ -78,6 +78,9 @@ type setting struct {
 	x     *worker.Exception
 	class string
 	plain bool // no line of knowledge says what it is
+	heard heard
+	said  stated.Statement  // what its message states, see hear
+	by    *worker.Exception // whose message that is: its own, or that of a cause
 }
 
 func settingOf(known *knowledge.Catalogue, x *worker.Exception) *setting {
@@ -300,19 +303,19 @@ func inSharedMemory(x *worker.Exception) bool {
 	return strings.HasSuffix(file, "/multiprocessing/synchronize.py") || strings.HasSuffix(file, "/multiprocessing/shared_memory.py")
 }
 
-// stated is what the message of an exception states; where that says nothing, the message of what it was raised from, or of
-// what a loader's process raised, the nearest first.
-func (s *setting) stated() (st stated.Statement, by *worker.Exception) {
+// hear finds what the message of an exception states; where that says nothing, the message of what it was raised from, or of what a loader's
+// process raised, the nearest first.
+func (s *setting) hear() {
 	codes := s.known.Reads(stated.Codes)
-	if st, ok := states(s.x, codes); ok || !s.x.From && !s.loading {
-		return st, s.x
+	if s.said, s.by = s.heard.states(s.class, s.x, codes), s.x; s.said.Cause != "" || !s.x.From && !s.loading {
+		return
 	}
 	for i := len(s.x.Cause) - 1; i >= 0; i-- {
-		if st, ok := states(&s.x.Cause[i], codes); ok {
-			return st, &s.x.Cause[i]
+		if st := s.heard.states(className(s.x.Cause[i].Type), &s.x.Cause[i], codes); st.Cause != "" {
+			s.said, s.by = st, &s.x.Cause[i]
+			return
 		}
 	}
-	return stated.Statement{}, s.x
 }
 
 // speaks says that nothing else is known of an exception, and that its message states a cause.
@@ -320,14 +323,13 @@ func (s *setting) speaks() bool {
 	if s.Meaning != unexplained {
 		return false
 	}
-	st, _ := s.stated()
-	return st.Cause != ""
+	s.hear()
+	return s.said.Cause != ""
 }
 
 // asStated is what such an exception means: the entry of the cause, in the case of it that the traceback or the names in its words tell.
 func (s *setting) asStated() Meaning {
-	st, by := s.stated()
-	return meaningOf(s.known, &st, s.about()|aboutOf(by.Message))
+	return meaningOf(s.known, &s.said, s.about()|aboutOf(s.by.Message))
 }
 
 // onTheWayOut says that a process that was already handling an exception of its own then met the others' absence: what it tells

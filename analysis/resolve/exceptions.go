@@ -65,6 +65,7 @@ func (p *printed) exception(x *worker.Exception) {
 		}
 	}
 	s := settingOf(f.Known, x)
+	s.heard = p.heard
 	fl.is(s.Meaning)
 	if fl.Sign == "" && fl.Role == knowledge.SymptomRole {
 		fl.spoken = ofPeers(x)

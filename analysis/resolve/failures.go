@@ -23,7 +23,7 @@ type breakdown struct {
 // breakdownOf collects what went wrong by what processes, launchers and schedulers print, and by SLURM's records; and amends it by what
 // stands beside it. The facts so far are a copy, which the amendments see filled.
 func breakdownOf(f Facts, obs *worker.Observations, warn *notes) breakdown {
-	said, orphans := &printed{likes: newLikes(true), tolerance: tolerance{f: &f}, warn: warn}, orphansOf(obs)
+	said, orphans := &printed{likes: newLikes(true), tolerance: tolerance{f: &f}, warn: warn, heard: heard{}}, orphansOf(obs)
 	said.print(obs, orphans)
 	f.Failures = slices.Concat(said.all, f.exits(obs, orphans))
 	sharedMemory(f.Failures)

@@ -11,12 +11,26 @@ import (
 var mistakes = map[string]bool{"KeyError": true, "IndexError": true, "NameError": true, "UnboundLocalError": true, "ZeroDivisionError": true, "AttributeError": true, "StopIteration": true,
 	"FileNotFoundError": true, "NotADirectoryError": true, "ImportError": true, "ModuleNotFoundError": true} // of which it depends on when it was raised
 
-// states is what the message of one exception states.
-func states(x *worker.Exception, codes bool) (stated.Statement, bool) {
-	if mistakes[className(x.Type)] {
-		return stated.Statement{}, false
+// heard keeps what messages state: many ranks raise the same. A nil one keeps nothing.
+type heard map[string]stated.Statement
+
+// mostHeard bounds how many messages are kept.
+const mostHeard = 4096
+
+// states is what the message of one exception of a class states.
+func (h heard) states(class string, x *worker.Exception, codes bool) stated.Statement {
+	if mistakes[class] {
+		return stated.Statement{}
 	}
-	return stated.Read(x.Type, x.Message, codes)
+	key := x.Type + " " + x.Message
+	st, known := h[key]
+	if !known {
+		st, _ = stated.Read(x.Type, x.Message, codes)
+		if h != nil && len(h) < mostHeard {
+			h[key] = st
+		}
+	}
+	return st
 }
 
 // meaningOf is what a statement about something means.

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"slices"
 	"context"
 	"strings"
 	"testing"
@@ -55,6 +56,9 @@ func TestForeseenReadersExist(t *testing.T) {
 		if _, ok := whole().named[name]; !ok {
 			t.Errorf("no reader is called %q", name)
 		}
+	}
+	if got := Foreseen("ClientError: An error occurred (RequestTimeTooSkewed) when calling the GetObject operation"); !slices.Contains(got, "codes") {
+		t.Errorf("a code of a public vocabulary is foreseen by %v", got)
 	}
 	if got := Foreseen("slurmstepd: error: *** JOB 42 ON gn01 CANCELLED AT 2026-01-02T03:04:05 DUE TO TIME LIMIT ***"); len(got) != 1 || got[0] != "slurmstepd end" {
 		t.Errorf("readers of an end: %q", got)

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"faultline/knowledge"
+	"faultline/pattern"
 )
 
 // Codes is the name under which a catalogue leaves out the codes of public vocabularies.
@@ -59,7 +60,7 @@ func HoldsCode(text string) bool {
 // book is a vocabulary fit for look-up.
 type book struct {
 	*vocabulary
-	after []*regexp.Regexp
+	after []*pattern.Regexp
 	means map[string]knowledge.ID
 }
 
@@ -68,7 +69,7 @@ var books = sync.OnceValue(func() []book {
 	for i := range vocabularies {
 		b := book{vocabulary: &vocabularies[i], means: map[string]knowledge.ID{}}
 		for _, expr := range b.vocabulary.after {
-			b.after = append(b.after, regexp.MustCompile(expr))
+			b.after = append(b.after, pattern.New(expr))
 		}
 		for id, codes := range b.codes {
 			for code := range strings.FieldsSeq(codes) {
@@ -107,9 +108,9 @@ func coded(text string, wide bool) (Statement, bool) {
 	return Statement{}, false
 }
 
-func captured(exprs []*regexp.Regexp, text string) (out []string) {
+func captured(exprs []*pattern.Regexp, text string) (out []string) {
 	for _, e := range exprs {
-		for _, m := range e.FindAllStringSubmatch(text, 4) {
+		if m := e.FindStringSubmatch(text); m != nil {
 			out = append(out, m[1])
 		}
 	}
@@ -217,6 +218,9 @@ func apart(t *found[thing], f *found[fate]) (int, bool) {
 
 // specific tells memory of an accelerator, and quotas of requests, from others, by all of what an error says.
 func (s Statement) specific(all string) Statement {
+	if s.Cause != knowledge.StatesMemory && s.Cause != knowledge.StatesQuota {
+		return s
+	}
 	words := wordsOf(all)
 	switch {
 	case s.Cause == knowledge.StatesMemory && holdsAny(words, onDevice):
