@@ -1,8 +1,8 @@
 package worker
 
 import (
-	"slices"
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
