@@ -127,9 +127,9 @@ var statedCauses = []StatedCause{
 		Meaning: "Two parts have versions or formats that don't fit together.",
 		Do:      []Advice{{"Compare the versions that the message names with those of the last run that worked.", ""}},
 	}},
-	{"an impossible size or value", Signature{
+	{"a size or value doesn't fit", Signature{
 		ID: StatesArgument, Mechanism: Exception, Role: CauseRole, Direct: true, Owner: OwnerCode,
-		Meaning: "The program passed a value, size or shape that can't be right.",
+		Meaning: "The program passed a size, shape or value that doesn't fit.",
 		Do:      []Advice{{"Print the sizes that the message names just before {frame}; look for a wrong setting or an odd sample.", ""}},
 	}},
 	{"the accelerator reported an error", Signature{

@@ -11,6 +11,9 @@ import (
 	message "faultline/knowledge/stated"
 )
 
+// onItsWord is the confidence in a verdict that rests on what a message states alone: how often such words are right was not measured.
+const onItsWord = 0.8
+
 // states says in the verdict what the message of the root states about its cause, where all its first failures state the same.
 func (b *builder) states() {
 	if len(b.d.winners) != 1 {
@@ -32,9 +35,14 @@ func (b *builder) states() {
 		return // a server that did not respond may be a peer that is gone
 	}
 	fl := b.d.winners[0].First[0]
-	b.r.Verdict.Stated = statement(same, codeOf(fl))
-	if fl.Mechanism == same.Mechanism && len(b.r.Verdict.Candidates) == 1 {
-		b.r.Verdict.Stated.Title = same.Title
+	v := &b.r.Verdict
+	v.Stated = statement(same, codeOf(fl))
+	if len(v.Candidates) == 1 && v.Status == incident.Probable {
+		v.Confidence = min(v.Confidence, onItsWord)
+		v.Candidates[0].Confidence = v.Confidence
+	}
+	if fl.Mechanism == same.Mechanism && len(v.Candidates) == 1 {
+		v.Stated.Title = same.Title
 	}
 }
 
