@@ -25,6 +25,7 @@ const (
 	newsLines  = 40      // between the last normal step and the first slow one: more is a story of its own
 	maxNews    = 2
 	moreOften  = 5 // times as often, and so often at least
+	spread     = 2 // and over one of so many parts of what follows, at least
 )
 
 // saying is one kind of line around the onset: its text without numbers.
@@ -33,11 +34,13 @@ type saying struct {
 	before, since int
 	text          string
 	at            worker.At // the first since
+	last          int64     // where the last stands
 }
 
 // onsetLook collects what lines say on both sides of a slowdown.
 type onsetLook struct {
 	d       *resolve.Slowdown
+	end     int64 // of the steps
 	table   *timeseries.Log
 	kinds   map[string]*saying
 	order   []string
@@ -60,7 +63,7 @@ func (in *Input) onset(ctx context.Context, facts *resolve.Facts, files verify.F
 	if _, err := io.CopyN(io.Discard, f, from.Off); err != nil {
 		return fmt.Errorf("reading %s: %w", d.Course.File, err)
 	}
-	look := onsetLook{d: &d, table: timeseries.NewLog(), kinds: map[string]*saying{}}
+	look := onsetLook{d: &d, end: min(ps[len(ps)-1].At.Off, d.Onset.At.Off+onsetBytes), table: timeseries.NewLog(), kinds: map[string]*saying{}}
 	err = lines.Each(ctx, io.LimitReader(f, d.Onset.At.Off+onsetBytes-from.Off), func(l lines.Line) error {
 		l.Line, l.Offset = l.Line+from.Line-1, l.Offset+from.Off
 		look.line(l)
@@ -101,6 +104,10 @@ func (o *onsetLook) line(l lines.Line) {
 		k.before++
 		return
 	}
+	if l.Offset > o.end {
+		return // what is printed behind the last step is of the job's end
+	}
+	k.last = l.Offset
 	if k.since++; k.since == 1 {
 		k.text, k.at = text, worker.At{Pos: worker.Pos{File: o.d.Course.File, Line: l.Line, Off: l.Offset, Len: l.Len}}
 		if l.Offset < o.d.Onset.At.Off && k.before == 0 {
@@ -138,7 +145,7 @@ func (o *onsetLook) oftener() (out *resolve.Oftener) {
 	share := steps[1] / math.Max(steps[0], 1)
 	for _, masked := range o.order {
 		k := o.kinds[masked]
-		if k.since < moreOften || float64(k.since) < moreOften*float64(k.before+1)*math.Max(share, 1) {
+		if k.since < moreOften || spread*(k.last-k.at.Off) < o.end-o.d.Onset.At.Off || float64(k.since) < moreOften*float64(k.before+1)*math.Max(share, 1) {
 			continue
 		}
 		if out == nil || k.since > out.Since {

@@ -53,7 +53,7 @@ func TestWhatALogSaysWhenItsStepsSlowDown(t *testing.T) {
 				text += fmt.Sprintf("\nregraph of unit %d", i)
 			}
 			return text
-		}), "lines like `2026-02-03 14:20:00 regraph of unit 40` come far more often (40, before 0)", "throughput-regression"},
+		}), "lines like `2026-02-03 14:20:00 regraph of unit 40` come far more often (39, before 0)", "throughput-regression"},
 		{"a member that has more to do", loop(80, "", func(i int, slow bool) string {
 			text := fmt.Sprintf("step %d loss %.3f step_time %.2f s", i, 3-0.001*float64(i), took(i, slow))
 			for r := range 4 {

@@ -35,6 +35,20 @@ func Summed(ctx context.Context, name string, src io.Reader) (*Observations, err
 	var rows rowReader
 	in := bufio.NewReaderSize(src, summedTrial)
 	stride, seen, off := int64(1), int64(0), int64(0)
+	var blocks blockReader
+	keep := func(s summedStep) {
+		if len(found) > 0 && !s.like(&found[0]) {
+			return
+		}
+		if seen++; (seen-1)%stride == 0 {
+			s.n = seen
+			found = append(found, s)
+		}
+		if len(found) >= summedMost {
+			stride *= 2
+			found = slices.DeleteFunc(found, func(x summedStep) bool { return (x.n-1)%stride != 0 })
+		}
+	}
 	for no := int64(1); ; no++ {
 		raw, long, err := wholeLine(in)
 		if len(raw) == 0 && err != nil {
@@ -55,6 +69,9 @@ func Summed(ctx context.Context, name string, src io.Reader) (*Observations, err
 		if long != int64(len(raw)) {
 			continue
 		}
+		if s, ok := blocks.add(text, Pos{File: name, Line: no, Off: at, Len: len(text)}); ok {
+			keep(s)
+		}
 		pre := names.Parse(text)
 		msg := text[min(max(pre.Len, 0), len(text)):]
 		s, ok := readSummed(msg)
@@ -71,20 +88,13 @@ func Summed(ctx context.Context, name string, src io.Reader) (*Observations, err
 				}
 			}
 		}
-		if !ok || len(found) > 0 && !s.like(&found[0]) {
+		if !ok {
 			continue
 		}
 		who := pre.Who
 		s.at = At{Pos: Pos{File: name, Line: no, Off: at, Len: len(text)}, By: &who, Stamp: pre.Stamp}
 		s.loop = saidRank(own) + 1
-		if seen++; (seen-1)%stride == 0 {
-			s.n = seen
-			found = append(found, s)
-		}
-		if len(found) >= summedMost {
-			stride *= 2
-			found = slices.DeleteFunc(found, func(x summedStep) bool { return (x.n-1)%stride != 0 })
-		}
+		keep(s)
 	}
 	if len(found) < summedLeast || !countsUp(found) {
 		return nil, nil //nolint:nilnil // such a file has none
@@ -179,8 +189,35 @@ func readSummed(text []byte) (s summedStep, ok bool) {
 	return s, s.total > 0 && s.step >= 0 && sum >= summedLow*s.total && sum <= summedHigh*s.total
 }
 
+// blockReader reads steps that have a heading of their own, "[batch=190/4000]:", and below it, indented, a line for each number.
+type blockReader struct {
+	head Pos
+	text []byte // of the block so far; nil outside of one
+}
+
+// blockMost is how long a block may be.
+const blockMost = 4 << 10
+
+// add takes in a line; ok is true where it ends a block that is a step.
+func (b *blockReader) add(text []byte, at Pos) (s summedStep, ok bool) {
+	indented := len(text) > 0 && (text[0] == ' ' || text[0] == '\t')
+	if indented && b.text != nil && len(b.text) < blockMost {
+		b.text = append(append(b.text, ' '), bytes.ReplaceAll(bytes.TrimSpace(text), []byte("/"), []byte(" "))...) // of "group/name", the name
+		return s, false
+	}
+	if b.text != nil {
+		s, ok = readCounted(b.text)
+		who := line.NoOne
+		s.at = At{Pos: b.head, By: &who}
+	}
+	if b.text = nil; bytes.HasSuffix(text, []byte(":")) && ofAll.Match(text) {
+		b.head, b.text = at, append([]byte{}, text...)
+	}
+	return s, ok
+}
+
 // ofAll is a count with what it counts up to: "7350/24000".
-var ofAll = pattern.New(`(?:^|[\s|(\[])(\d{1,9}) ?/ ?(\d{2,10})(?:$|[\s|,)\]:])`)
+var ofAll = pattern.New(`(?:^|[\s|(\[=])(\d{1,9}) ?/ ?(\d{2,10})(?:$|[\s|,)\]:])`)
 
 // readCounted reads a count of all steps and the time or the rate of one: "Epoch 0: 30% 7350/24000 [loss=2.2, it/s=0.57, data_s=0.004]".
 func readCounted(text []byte) (s summedStep, ok bool) {

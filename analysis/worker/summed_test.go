@@ -47,6 +47,20 @@ func TestReadCounted(t *testing.T) {
 	}
 }
 
+func TestStepsWithAHeading(t *testing.T) {
+	var b strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&b, "[batch=%d/4000]:\n\t Train loss: 2.5\n\t Train speed/batches_per_sec: 0.50\n\t Train dataload_wait_s: 0.020\nnode-3: something else\n", i+1)
+	}
+	obs, err := Summed(t.Context(), "x.log", strings.NewReader(b.String()))
+	if err != nil || obs == nil || len(obs.Progress) != 30 {
+		t.Fatalf("%+v %v", obs, err)
+	}
+	if p := obs.Progress[4]; p.Step != 5 || p.StepSeconds != 2 || p.Loss != "2.5" || p.Line != 21 {
+		t.Errorf("%+v", p)
+	}
+}
+
 func TestSummedNeedsAStepThatCountsUp(t *testing.T) {
 	log := func(step func(i int) int) string {
 		var b strings.Builder
