@@ -20,7 +20,7 @@ import (
 // line unlike all before it is an announcement, and lines that come far more often since are a sign.
 
 const (
-	onsetBytes = 8 << 20 // on either side
+	onsetBytes = 2 << 20 // on either side
 	maxKinds   = 4 << 10 // of lines
 	newsLines  = 40      // between the last normal step and the first slow one: more is a story of its own
 	maxNews    = 2

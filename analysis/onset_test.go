@@ -236,3 +236,22 @@ func TestACountOfASwitchThatOutgrowsTheOthersSaysWhere(t *testing.T) {
 		t.Errorf("%s on %v: %s", v.Mechanism, v.Root.Nodes, v.Summary)
 	}
 }
+
+// Every rank loads data in a job without pipeline stages: those that take long are told, with the node that the log gives them.
+func TestRanksThatLoadDataFarLonger(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("using world size: 32, data-parallel size: 32, context-parallel size: 1, tensor-model-parallel size: 1, pipeline-model-parallel size: 1\nranks 0-7 c5n01, ranks 8-15 c5n02, ranks 16-23 c5n03, ranks 24-31 c5n04\n")
+	b.WriteString(paceLog(1, 1))
+	b.WriteString("times across ranks (ms):\n  batch-generator:\n")
+	for rank := range 32 {
+		ms := 12.5
+		if rank >= 16 && rank < 24 {
+			ms = 890
+		}
+		fmt.Fprintf(&b, "     rank %2d: %.2f\n", rank, ms)
+	}
+	v := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": b.String()}, "")}).Verdict
+	if v.Mechanism != "slow-rank" || len(v.Root.Nodes) != 1 || v.Root.Nodes[0] != "c5n03" || !strings.Contains(v.Summary, "loading data") {
+		t.Errorf("%s on %v: %s", v.Mechanism, v.Root.Nodes, v.Summary)
+	}
+}

@@ -87,6 +87,26 @@ func TestTheFirstNaN(t *testing.T) {
 	}
 }
 
+// A norm over all ranks is none on all of them at once: it follows the rank whose own loss was none in that step.
+func TestTheFirstNaNBesideAGlobalNorm(t *testing.T) {
+	var b strings.Builder
+	for step := range 8 {
+		for rank := range 4 {
+			loss, norm := "2.5", "0.5"
+			if step >= 5 {
+				norm = "NaN"
+			}
+			if step == 5 && rank == 3 || step > 5 {
+				loss = "NaN"
+			}
+			fmt.Fprintf(&b, "{\"step\": %d, \"rank\": %d, \"loss_local\": %s, \"grad_norm_global\": %s}\n", step, rank, loss, norm)
+		}
+	}
+	if o, ok := FirstNaN(points(t, b.String())); !ok || o.First.Rank != 3 || o.First.Step != 5 {
+		t.Errorf("%v %+v", ok, o.First)
+	}
+}
+
 func TestSplits(t *testing.T) {
 	sums := func(at, rank int) string {
 		var b strings.Builder
