@@ -14,6 +14,7 @@ import (
 	"faultline/analysis/resolve"
 	"faultline/analysis/verify"
 	"faultline/analysis/worker"
+	"faultline/pattern"
 )
 
 // What a job itself writes around the moment at which its steps slowed down tells since what: the numbers of its lines are a table over time, a
@@ -79,6 +80,9 @@ func (in *Input) onset(ctx context.Context, facts *resolve.Facts, files verify.F
 	return nil
 }
 
+// aside is what Python's warnings print, with the line of code below: a library says it whenever it comes to that line first.
+var aside = pattern.New(`\.py:\d+: \w*Warning: |^\s`)
+
 // maskedWords is a line without its numbers and its columns.
 func maskedWords(text string) string {
 	return strings.Join(strings.Fields(masks.ReplaceAllString(text, "#")), " ")
@@ -110,7 +114,7 @@ func (o *onsetLook) line(l lines.Line) {
 	k.last = l.Offset
 	if k.since++; k.since == 1 {
 		k.text, k.at = text, worker.At{Pos: worker.Pos{File: o.d.Course.File, Line: l.Line, Off: l.Offset, Len: l.Len}}
-		if l.Offset < o.d.Onset.At.Off && k.before == 0 {
+		if l.Offset < o.d.Onset.At.Off && k.before == 0 && !aside.MatchString(l.Text) {
 			o.between = append(o.between, masked)
 		}
 	}

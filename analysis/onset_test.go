@@ -37,7 +37,7 @@ func TestWhatALogSaysWhenItsStepsSlowDown(t *testing.T) {
 		name, log, want string
 		mechanism       string
 	}{
-		{"an announcement", loop(80, "2026-02-03 14:20:00 frob stage 2: widgets=off, depth 2048\n", func(i int, slow bool) string {
+		{"an announcement", loop(80, "/opt/lib/frob/widget.py:123: UserWarning: frobs are deprecated\n  return frob(x)\n2026-02-03 14:20:00 frob stage 2: widgets=off, depth 2048\n", func(i int, slow bool) string {
 			return fmt.Sprintf("step %d loss %.3f step_time %.2f s", i, 3-0.001*float64(i), took(i, slow))
 		}), "the log says `2026-02-03 14:20:00 frob stage 2: widgets=off, depth 2048`", "throughput-regression"},
 		{"a number that was another", loop(80, "", func(i int, slow bool) string {
