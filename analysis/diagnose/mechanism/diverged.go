@@ -24,7 +24,7 @@ func diverged(sc *Scene) *Proposal {
 		return nil
 	}
 	d, ok := c.Divergence()
-	if !ok {
+	if _, _, jumped := c.Left(); jumped || !ok { // a jump may be wrong results as well
 		d, ok = f.DivergenceSince(c)
 	}
 	if !ok {
