@@ -297,9 +297,8 @@ var lexicon = sync.OnceValue(func() lexicons {
 
 func enter[K any](in map[string][]entry[K], kind K, phrase string) {
 	parts := strings.Fields(strings.ReplaceAll(phrase, "'", ""))
-	list := append(in[parts[0]], entry[K]{kind, parts})
-	slices.SortStableFunc(list, func(a, b entry[K]) int { return cmp.Compare(len(b.parts), len(a.parts)) })
-	in[parts[0]] = list
+	in[parts[0]] = append(in[parts[0]], entry[K]{kind, parts})
+	slices.SortStableFunc(in[parts[0]], func(a, b entry[K]) int { return cmp.Compare(len(b.parts), len(a.parts)) })
 }
 
 // occurrences finds phrases in words. Only the longest of those that begin at a word count, in all their kinds.
