@@ -1,6 +1,9 @@
 package line
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // stamp reads a stamp without brackets, of a Python logger, a shipper, syslog or the journal.
 func (c *cursor) stamp(k int) bool {
@@ -37,6 +40,9 @@ func (c *cursor) stamp(k int) bool {
 			c.p.Who.Host = host
 		}
 		i = e
+	} else if e := c.program(i); e > 0 {
+		s.Emitter = Collector
+		i = e
 	}
 	c.push(s)
 	c.i = i
@@ -44,6 +50,35 @@ func (c *cursor) stamp(k int) bool {
 	c.determined()
 	return true
 }
+
+// program reads "host python3[4021]: " at i: a line that a program of the job printed, and the journal or syslog collected. Its end, 0 where
+// nothing like it stands there.
+func (c *cursor) program(i int) int {
+	b := c.b
+	e := closing(b, i, 256, ' ')
+	if e <= i || !hostname(b[i:e]) {
+		return 0
+	}
+	open := e + 1
+	for isAlnum(at(b, open)) || at(b, open) == '_' || at(b, open) == '.' || at(b, open) == '-' {
+		open++
+	}
+	pid, end := number(b, open+1, 9)
+	if at(b, open) != '[' || end <= open+1 || !hasAt(b, end, "]: ") || !slices.ContainsFunc(programs, func(p string) bool { return hasAt(b, e+1, p) }) {
+		return 0
+	}
+	if c.p.Who.Host == "" {
+		c.p.Who.Host = c.names.of(b[i:e])
+	}
+	if c.p.Who.Pid == Unknown {
+		c.p.Who.Pid = int(pid)
+	}
+	return end + len("]: ")
+}
+
+// programs are how the programs of jobs begin that are named in the journal: the interpreter, and what PyTorch calls its processes.
+// Source: torch/distributed/elastic and torch/multiprocessing, 2.6 (_set_thread_name).
+var programs = []string{"python", "pt_main_thread", "pt_elastic", "torchrun"}
 
 // syslog reads " host kernel: " or " host " behind "Jul 09 10:42:47".
 func (c *cursor) syslog(i int, s Stamp) bool {
@@ -57,6 +92,8 @@ func (c *cursor) syslog(i int, s Stamp) bool {
 		if c.p.Who.Host == "" {
 			c.p.Who.Host = host
 		}
+		i = e
+	} else if e := c.program(i); e > 0 {
 		i = e
 	} else if e := closing(b, i, 256, ' '); e > i && hostname(b[i:e]) && daemon(b, e+1) {
 		s.Emitter = Kernel // the journal's clock: local time of the node

@@ -107,17 +107,7 @@ func readHydraExit(r *reader, rec *record) bool {
 		c.Rank = bounded(string(m[1]))
 	}
 	tell := func(r *reader) verdict {
-		switch {
-		case c.ExitCode == 0, c.ExitCode == -15, c.ExitCode == 15, c.ExitCode == 143:
-		case c.Rank >= 0 && c.ExitCode != -9:
-			emit(r, &r.obs.ChildFailed, c)
-		default:
-			who := *c.At.Who()
-			if c.Rank < 0 {
-				who.Host = c.Host
-			}
-			emit(r, &r.obs.ChildExits, ChildExit{At: At{Pos: c.Pos, By: &who, Stamp: c.Stamp}, ExitCode: c.ExitCode, Local: line.Unknown, Pid: c.Pid})
-		}
+		r.mpiEnded(c)
 		return ended
 	}
 	r.follow(rec, 8, func(r *reader, rec *record) verdict {
@@ -141,5 +131,43 @@ func readHydraExit(r *reader, rec *record) bool {
 		}
 		return pass
 	})
+	return true
+}
+
+// mpiEnded notes how a process of a launcher ended that ends the others by SIGTERM and then SIGKILL: these tell nothing of their rank.
+func (r *reader) mpiEnded(c ChildFailed) {
+	switch {
+	case c.ExitCode == 0, c.ExitCode == -15, c.ExitCode == 15, c.ExitCode == 143:
+	case c.Rank >= 0 && c.ExitCode != -9 && c.ExitCode != 137:
+		emit(r, &r.obs.ChildFailed, c)
+	default:
+		who := *c.At.Who()
+		if c.Rank < 0 {
+			who.Host = c.Host
+		}
+		emit(r, &r.obs.ChildExits, ChildExit{At: At{Pos: c.Pos, By: &who, Stamp: c.Stamp}, ExitCode: c.ExitCode, Local: line.Unknown, Pid: c.Pid})
+	}
+}
+
+// rankEnd finds how launchers tell of the end of one rank, whoever wrote them: "x1002c1s0b0n0: rank 29 exited with code 1" (Cray PALS),
+// "rank 4 on n07 died from signal 11".
+var rankEnd = pattern.New(`(?i)^\s*(?:([a-z][\w.-]*[\w-]): )?(?:mpi |global )?rank[ #]?(\d{1,7})(?: \(?(?:on|at) (?:node |host )?([\w.-]+)\)?)?(?:,? \(?pid[ =:]\d+\)?)? (?:has |was )?(?:exit(?:ed)?|died|killed|terminated|aborted|crashed)(?: \w+)?(?: (?:with|from|by|on|due to)) (?:a |an |the |non-?zero )?(?:exit )?(code|status|signal)[ :=]{1,2}(\d{1,3})\b`)
+
+func readRankEnd(r *reader, rec *record) bool {
+	m := rankEnd.FindSubmatch(rec.Msg)
+	if m == nil {
+		return false
+	}
+	c := ChildFailed{At: rec.At, Rank: bounded(string(m[2])), Local: line.Unknown, Pid: line.Unknown, Host: string(m[1]), ExitCode: bounded(string(m[5])), MPI: true}
+	switch {
+	case len(m[3]) > 0:
+		c.Host = string(m[3])
+	case c.Host == "":
+		c.Host = rec.Who.Host // a label, read off before
+	}
+	if m[4][1] == 'i' || m[4][1] == 'I' { // a signal
+		c.ExitCode = -c.ExitCode
+	}
+	r.mpiEnded(c)
 	return true
 }

@@ -74,3 +74,34 @@ func TestWhatHorovodrunSaysOfTheFirstProcessThatEnded(t *testing.T) {
 		t.Errorf("read %+v", obs.ChildFailed)
 	}
 }
+
+func TestHowLaunchersTellOfTheEndOfARank(t *testing.T) {
+	for _, tc := range []struct {
+		text       string
+		rank, code int // code 0: nothing is read; rank −1: as the end of a process of no known rank
+		host       string
+	}{
+		{"x1002c1s0b0n0: rank 29 exited with code 1\n", 29, 1, "x1002c1s0b0n0"},
+		{"rank 4 on n07 died from signal 11\n", 4, -11, "n07"},
+		{"Rank 7 (on node gx-3) was killed by signal 6\n", 7, -6, "gx-3"},
+		{"n3: rank 12 exited with non-zero exit status 70\n", 12, 70, "n3"},
+		{"rank 3 died from signal 15\n", 0, 0, ""},
+		{"rank 3 exited with code 0\n", 0, 0, ""},
+		{"rank 3 killed by signal 9\n", -1, -9, ""},
+		{"checking that rank 3 exited with code 1\n", 0, 0, ""},
+		{"rank 3 exited with a good loss\n", 0, 0, ""},
+	} {
+		obs := observe(t, tc.text)
+		got := append([]ChildFailed(nil), obs.ChildFailed...)
+		for _, c := range obs.ChildExits {
+			got = append(got, ChildFailed{Rank: -1, ExitCode: c.ExitCode})
+		}
+		switch {
+		case tc.code == 0 && len(got) > 0:
+			t.Errorf("%q: read %+v", tc.text, got)
+		case tc.code == 0:
+		case len(got) != 1 || got[0].Rank != tc.rank || got[0].ExitCode != tc.code || got[0].Host != tc.host:
+			t.Errorf("%q: %+v", tc.text, got)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,7 +79,15 @@ func tabled(text string) (out []string) {
 
 // saidPlace reads where the file's first lines say that it is written, and by which rank, where all that name one agree.
 func (r *reader) saidPlace(head []phys) {
-	said := rankSaid{rank: line.Unknown, agree: true}
+	var byWriter []*rankSaid // the file's own, and those of the processes that a collector tells apart
+	of := func(who line.Who) *rankSaid {
+		i := slices.IndexFunc(byWriter, func(said *rankSaid) bool { return said.who.Pid == who.Pid && said.who.Host == who.Host })
+		if i < 0 {
+			i = len(byWriter)
+			byWriter = append(byWriter, &rankSaid{who: who, rank: line.Unknown, agree: true})
+		}
+		return byWriter[i]
+	}
 	for i := range head[:min(len(head), saidLines)] {
 		p := &head[i]
 		text := bytes.TrimSpace(p.raw)
@@ -98,13 +107,29 @@ func (r *reader) saidPlace(head []phys) {
 		}
 		s.at = At{Pos: p.place(r.file, 0, len(p.raw))}
 		r.saidHost(&s)
-		if !r.callsItself(&s) {
-			said.hear(&s)
+		if r.callsItself(&s) {
+			continue
+		}
+		if who := s.pre.Who; who == line.NoOne || s.collected() {
+			of(who).hear(&s)
 		}
 	}
-	if said.agree && said.weight >= leastSaid {
-		emit(r, &r.obs.Facts, Fact{At: said.at, Key: RankSaid, Value: strconv.Itoa(said.rank)})
+	for _, said := range byWriter {
+		switch {
+		case !said.agree || said.weight < leastSaid:
+		case said.who == line.NoOne:
+			emit(r, &r.obs.Facts, Fact{At: said.at, Key: RankSaid, Value: strconv.Itoa(said.rank)})
+		default:
+			identify(r, Identity{At: said.at, Host: said.who.Host, Pid: said.who.Pid, Global: said.rank, Local: line.Unknown, World: line.Unknown})
+		}
 	}
+}
+
+// collected says that nothing but a collector of logs tells who wrote the line: by host and process.
+func (s *placeSaid) collected() bool {
+	who := line.NoOne
+	who.Host, who.Pid = s.pre.Who.Host, s.pre.Who.Pid
+	return s.pre.Who == who && who.Host != "" && who.Pid != line.Unknown
 }
 
 // TaskNumber is the call of processes that give SLURM's number of their task: it is a rank where a node has several tasks.
@@ -180,8 +205,11 @@ func placeIn(text []byte) placeSaid {
 	}
 	s.row = rowOf.FindSubmatch(msg)
 	s.of = placeOf.FindSubmatch(msg)
-	if s.pre.Who == line.NoOne {
+	switch {
+	case s.pre.Who == line.NoOne:
 		s.rank = saidRank(text)
+	case s.collected():
+		s.rank = saidRank(msg)
 	}
 	return s
 }
@@ -208,6 +236,7 @@ func (r *reader) saidHost(s *placeSaid) {
 
 // rankSaid is the rank that lines give, whether all agree, and how much that weighs.
 type rankSaid struct {
+	who          line.Who
 	at           At
 	rank, weight int
 	agree        bool
