@@ -12,13 +12,13 @@ func TestFieldStatedCauses(t *testing.T) {
 	for _, c := range []fieldCase{
 		{"a clock, by a code", one(fieldSteps + raisedBy(2, "minio.error.S3Error: S3 operation failed; code: RequestTimeTooSkewed, resource: /b/o")), []string{"exception"}, ""},
 		{"a clock, in words", one(fieldSteps + raisedBy(2, "ticketd.AuthError: clock of this host is 412 s behind the realm's")), []string{"exception"}, ""},
-		{"credentials", one(fieldSteps + raisedBy(2, "RuntimeError: lakehouse: the session token of service account train has expired")), []string{"config-error"}, ""},
+		{"credentials", one(fieldSteps + raisedBy(2, "RuntimeError: lakehouse: the session token of service account train has expired")), []string{"config-error", "unknown"}, ""},
 		{"a quota", one(fieldSteps + raisedBy(2, "mystore.errors.QuotaExceeded: 2.0 TiB of 2.0 TiB")), []string{"storage-full"}, ""},
 		{"file handles", one(fieldSteps + raisedBy(2, "RuntimeError: reader pool: EMFILE")), []string{"resource-limit"}, ""},
 		{"a damaged item", one(fieldSteps + inLoader(2, "ShardError", "part 311 is truncated: shard of 4096 records has 1711")), []string{"bad-sample"}, "rank 2"},
-		{"a checkpoint that lacks a part", one(raisedBy(2, "RuntimeError: cannot resume: checkpoint shard 6 is missing")), []string{"checkpoint-io"}, ""},
-		{"versions", one(raisedBy(2, "RuntimeError: index schema version 7 is not supported by this reader")), []string{"version-mismatch"}, ""},
-		{"the program's own value", one(fieldSteps + raisedBy(2, "RuntimeError: numel: integer overflow for sizes [4294967295, 8192]")), []string{"exception"}, "rank 2"},
+		{"a checkpoint that lacks a part", one(raisedBy(2, "RuntimeError: cannot resume: checkpoint shard 6 is missing")), []string{"checkpoint-io", "unknown"}, ""},
+		{"versions", one(raisedBy(2, "RuntimeError: index schema version 7 is not supported by this reader")), []string{"version-mismatch", "unknown"}, ""},
+		{"the program's own value", one(fieldSteps + raisedBy(2, "RuntimeError: numel: integer overflow for sizes [4294967295, 8192]")), []string{"exception", "unknown"}, "rank 2"},
 		{"below a message that says nothing", one(fieldSteps + raisedFromBy("corpus.BlobError: digest mismatch for sample 81", "RuntimeError: epoch 3 could not go on")), []string{"bad-sample"}, ""},
 		{"a server without an answer", one(fieldSteps + raisedBy(2, "FeatureError: metadata server unavailable")), []string{"exception", "unknown"}, ""},
 		{"a kernel that asks too much", one(fieldSteps + raisedBy(2, "kernels.LaunchError: block needs 300 registers, exceeds hardware limit 255")), []string{"exception"}, "rank 2"},
@@ -35,8 +35,8 @@ func TestFieldStatedCauses(t *testing.T) {
 func TestTheOwnerFollowsFromWhatAMessageStates(t *testing.T) {
 	for _, c := range []struct{ message, owner, cause, code, status string }{
 		{"minio.error.S3Error: S3 operation failed; code: RequestTimeTooSkewed, resource: /b/o", "cluster", "clock", "S3 RequestTimeTooSkewed", "probable"},
-		{"RuntimeError: tokenizer file vocab-7 was not found", "data", "missing", "", "probable"},
-		{"RuntimeError: numel: integer overflow for sizes [4294967295, 8192]", "job-code", "argument", "", "probable"}, // a library's, of the data perhaps
+		{"RuntimeError: tokenizer file vocab-7 was not found", "unknown", "missing", "", "inconclusive"},
+		{"RuntimeError: numel: integer overflow for sizes [4294967295, 8192]", "unknown", "argument", "", "inconclusive"}, // a library's, of the data perhaps
 		{"ValueError: negative sequence length", "job-code", "argument", "", "confirmed"},
 	} {
 		r := Run(read(t, []simulate.File{{Name: "o.log", Data: []byte(fieldSteps + raisedBy(2, c.message))}}, nil, 0))

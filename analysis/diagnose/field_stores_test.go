@@ -42,7 +42,7 @@ func TestFieldStores(t *testing.T) {
 		{"a pipe, as WebDataset told it first", one(fieldSteps + raisedBy(2, "Exception: (\"((' aws s3 cp s3://b/312.tar -',), {'shell': True, 'bufsize': 8192}): exit 1 (read) {}\", <webdataset.gopen.Pipe object at 0x7f>, 's3://b/312.tar')")), []string{"exception", "storage-retries-exhausted"}, "rank 2"},
 		{"OSS has no such object", one(fieldSteps + inLoader(2, "oss2.exceptions.NoSuchKey", "{'status': 404, 'Code': 'NoSuchKey'}")), []string{"bad-sample"}, "rank 2"},
 		{"HDFS fails a read", one(fieldSteps + raisedBy(0, "OSError: HDFS file read failed, errno: 255 (Unknown error 255) Please check that you are connecting to the correct HDFS RPC port")), []string{"storage-unresponsive"}, "rank 0"},
-		{"HDFS has no such file", one(raisedBy(0, "OSError: HDFS Open file failed, errno: 2 (No such file or directory)")), []string{"exception"}, "rank 0"},
+		{"HDFS has no such file", one(raisedBy(0, "OSError: HDFS Open file failed, errno: 2 (No such file or directory)")), []string{"exception", "unknown"}, "rank 0"},
 		{"gcsfs gives up", one(fieldSteps + raisedBy(0, "gcsfs.retry.HttpError: Error 503: We encountered an internal error. Please try again., 503")), []string{"storage-retries-exhausted"}, ""},
 		{"gcsfs is refused", one(raisedBy(0, "gcsfs.retry.HttpError: Anonymous caller does not have storage.objects.get access, 401")), []string{"exception"}, ""},
 		{"a loader's process is gone for the thread that pins memory", one(fieldSteps + "Exception in thread Thread-8:\nTraceback (most recent call last):\n  File \"/usr/lib/python3.10/threading.py\", line 1016, in _bootstrap_inner\n    self.run()\n" +

@@ -12,6 +12,7 @@ import (
 	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
+	message "faultline/knowledge/stated"
 )
 
 // local makes a mechanism that is proposed by any failure whose signature or class names it.
@@ -117,7 +118,26 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 			break
 		}
 	}
+	p.openIfWordsAlone(f)
 	return p
+}
+
+// openIfWordsAlone leaves it open whether a cause is one, where all that speaks for it are words of a message that no entry and no code of a public
+// vocabulary knows: such words are often a guess of the program's, or name what followed.
+func (p *Proposal) openIfWordsAlone(f *resolve.Facts) {
+	if len(p.Rivals) > 0 || !every(p.First, func(fl *resolve.Failure) bool { return inWordsAlone(fl) && !ownWords(f, fl) }) {
+		return
+	}
+	p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.9
+	p.Why = "its message says so, in words that no known failure has"
+}
+
+func inWordsAlone(fl *resolve.Failure) bool {
+	if _, ok := fl.Stated(); !ok || fl.Exc == nil {
+		return false
+	}
+	st, _ := message.Read(fl.Exc.Type, fl.Exc.Message, true)
+	return st.Code == ""
 }
 
 // tellers is who tells of failures of one kind.
