@@ -138,7 +138,7 @@ func readHydraExit(r *reader, rec *record) bool {
 func (r *reader) mpiEnded(c ChildFailed) {
 	switch {
 	case c.ExitCode == 0, c.ExitCode == -15, c.ExitCode == 15, c.ExitCode == 143:
-	case c.Rank >= 0 && c.ExitCode != -9 && c.ExitCode != 137:
+	case c.Rank >= 0 && bySignal(c.ExitCode) != -9:
 		emit(r, &r.obs.ChildFailed, c)
 	default:
 		who := *c.At.Who()
@@ -165,7 +165,7 @@ func readRankEnd(r *reader, rec *record) bool {
 	case c.Host == "":
 		c.Host = rec.Who.Host // a label, read off before
 	}
-	if m[4][1] == 'i' || m[4][1] == 'I' { // a signal
+	if m[4][1]|0x20 == 'i' { // a signal
 		c.ExitCode = -c.ExitCode
 	}
 	r.mpiEnded(c)
