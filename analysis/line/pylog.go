@@ -71,7 +71,7 @@ func (c *cursor) program(i int) int {
 		c.p.Who.Host = c.names.of(b[i:e])
 	}
 	if c.p.Who.Pid == Unknown {
-		c.p.Who.Pid = int(pid)
+		c.p.Who.Pid = pid
 	}
 	return end + len("]: ")
 }

@@ -151,7 +151,7 @@ func (r *reader) mpiEnded(c ChildFailed) {
 
 // rankEnd finds how launchers tell of the end of one rank, whoever wrote them: "x1002c1s0b0n0: rank 29 exited with code 1" (Cray PALS),
 // "rank 4 on n07 died from signal 11".
-var rankEnd = pattern.New(`(?i)^\s*(?:([a-z][\w.-]*[\w-]): )?(?:mpi |global )?rank[ #]?(\d{1,7})(?: \(?(?:on|at) (?:node |host )?([\w.-]+)\)?)?(?:,? \(?pid[ =:]\d+\)?)? (?:has |was )?(?:exit(?:ed)?|died|killed|terminated|aborted|crashed)(?: \w+)?(?: (?:with|from|by|on|due to)) (?:a |an |the |non-?zero )?(?:exit )?(code|status|signal)[ :=]{1,2}(\d{1,3})\b`)
+var rankEnd = pattern.New(`(?i)^\s*(?:([a-z][\w.-]*[\w-]): )?(?:mpi )?rank[ #]?(\d{1,7})(?: \(?(?:on|at) (?:node |host )?([\w.-]+)\)?)?(?:,? \(?pid[ =:]\d+\)?)? (?:has |was )?(?:exit(?:ed)?|died|killed|terminated|aborted|crashed)(?: \w+)?(?: (?:with|from|by|on|due to)) (?:a |an |the |non-?zero )?(?:exit )?(code|status|signal)[ :=]{1,2}(\d{1,3})\b`)
 
 func readRankEnd(r *reader, rec *record) bool {
 	m := rankEnd.FindSubmatch(rec.Msg)
