@@ -326,7 +326,7 @@ func unplaced(v incident.Verdict) string {
 	case v.Root.File != "":
 		return fmt.Sprintf("Only in %s, of %d logs; no rank or node is proven.", flat(v.Root.File), v.Root.Of)
 	case v.Scope == "all" && v.Status != incident.Inconclusive:
-		return "The whole job, not one rank or node."
+		return "The whole job; no rank or node stands out."
 	}
 	return nobody
 }

@@ -25,6 +25,7 @@ func TestWhereTheFirstClueIs(t *testing.T) {
 		return &incident.Report{Verdict: v, Standouts: clues}
 	}
 	unknown := incident.Verdict{Mechanism: "unknown", Status: incident.Inconclusive}
+	slow := incident.Verdict{Mechanism: "communication-slow", Status: incident.Probable, Scope: "all"} // one slow rank slows all: this denies nobody
 	named := unknown
 	named.Root.Named = "task 4"
 	for _, c := range []struct {
@@ -34,6 +35,7 @@ func TestWhereTheFirstClueIs(t *testing.T) {
 		{report(unknown, incident.Standout{Node: "n44"}, incident.Standout{Node: "n41"}), "Clue 1 is from n44; not proven to be at fault."},
 		{report(unknown, incident.Standout{Node: "n44", Rank: &rank}), "Clue 1 is from rank 7 on n44; not proven to be at fault."},
 		{report(unknown, incident.Standout{}), "No rank or node is proven."},
+		{report(slow), "The whole job; no rank or node stands out."},
 		{report(named, incident.Standout{Node: "n44"}), "Task 4, according to other processes; not proven."},
 	} {
 		if got := whereText(c.r); got != c.want {
