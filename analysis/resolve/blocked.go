@@ -139,9 +139,8 @@ func pausedSaves(c *Course, told *savesTold) (out []blocking) {
 		if b.Gap == 0 || !anyOf(told.saves, a.At.Off, b.At.Off) || anyOf(told.evaluations, a.At.Off, b.At.Off) {
 			continue
 		}
-		if extra := b.Gap - usual*float64(max(b.Lines, 1)); extra > 0 {
-			out = append(out, blocking{extra, *b.At, b})
-		}
+		// A save that the noise of the steps hides blocked nothing, and counts as one that did not.
+		out = append(out, blocking{max(b.Gap-usual*float64(max(b.Lines, 1)), 0), *b.At, b})
 	}
 	return out
 }

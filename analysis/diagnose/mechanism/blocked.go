@@ -24,8 +24,12 @@ func slowCheckpoint(sc *Scene) *Proposal {
 	if p.Since != "" {
 		from += fmt.Sprintf(" (%s)", p.Since)
 	}
-	p.Summary = fmt.Sprintf("each save blocks training for %s%s, up from %s: %.0f%% of the time", Seconds(b.Now), from, Seconds(b.Was), 100*b.Share)
+	was := Seconds(b.Was)
+	if b.Was == 0 {
+		was = "almost nothing"
+	}
+	p.Summary = fmt.Sprintf("each save blocks training for %s%s, up from %s: %.0f%% of the time", Seconds(b.Now), from, was, 100*b.Share)
 	p.Why = fmt.Sprintf("all %s since then take much longer than the longest of the %d before; the steps between them don't", plural(b.After, "save", "saves"), b.Before)
-	p.For = append(p.For, finding(fmt.Sprintf("a save used to take %s, and now takes %s", Seconds(b.Was), Seconds(b.Now)), QuoteAt(b.WasAt, nil), QuoteAt(b.Onset, nil), QuoteAt(b.NowAt, nil)))
+	p.For = append(p.For, finding(fmt.Sprintf("a save used to take %s, and now takes %s", was, Seconds(b.Now)), QuoteAt(b.WasAt, nil), QuoteAt(b.Onset, nil), QuoteAt(b.NowAt, nil)))
 	return p
 }
