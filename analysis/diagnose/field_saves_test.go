@@ -14,7 +14,11 @@ func TestSavesThatBlockedNothingBefore(t *testing.T) {
 		at := time.Date(2026, 5, 6, 9, 0, 0, 0, time.UTC)
 		say := func(text string) { fmt.Fprintf(&b, "%s [rank 0] %s\n", at.Format("2006-01-02 15:04:05,000"), text) }
 		for step := 1; step <= 48; step++ {
-			at = at.Add(time.Duration(150+40*(step%3-1)) * time.Millisecond)
+			took := 150 + 40*(step%3-1)
+			if step%12 == 1 { // behind every second save
+				took = 90
+			}
+			at = at.Add(time.Duration(took) * time.Millisecond)
 			say(fmt.Sprintf("step %d/48 | loss %.4f", step, 2.5-float64(step)/100))
 			if step%6 > 0 {
 				continue
