@@ -43,7 +43,7 @@ func (b *builder) standouts() {
 		}
 	}
 	b.r.Standouts = append(b.r.Standouts, b.ofFrontier()...)
-	if v.Mechanism != unknown { // the first line is told already
+	if len(lines) > 0 && b.tells(lines[0]) {
 		b.r.Standouts, silent = append(b.r.Standouts, silent...), nil
 	}
 	for i, l := range novel.Pick(lines, most) {
@@ -254,6 +254,15 @@ func (b *builder) caused() bool {
 func (b *builder) cites(l *novel.Line) bool {
 	return slices.ContainsFunc(b.d.winners, func(p *mechanism.Proposal) bool {
 		return slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return l.Holds(fl.At.File, fl.At.Off) })
+	})
+}
+
+// tells says that what speaks for the verdict quotes a line that stands out: the screen shows it already.
+func (b *builder) tells(l *novel.Line) bool {
+	return b.cites(l) || slices.ContainsFunc(b.d.winners, func(p *mechanism.Proposal) bool {
+		return slices.ContainsFunc(p.For, func(f incident.Finding) bool {
+			return slices.ContainsFunc(f.Evidence, func(e incident.Evidence) bool { return l.Holds(e.File, e.Offset) })
+		})
 	})
 }
 
