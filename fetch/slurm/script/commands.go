@@ -183,11 +183,14 @@ func (in *reader) run(s *state, argv []string, stdin input) {
 		if dir != "-" {
 			s.dir = in.resolve(s, dir)
 		}
-	case "exit", "return":
-		in.left++
+	case "exit":
+		in.left.exits++
+		s.over = true
+	case "return":
+		in.left.returns++
 		s.over = true
 	case "break":
-		in.left++
+		in.left.breaks++
 	case "shift":
 		n := 1
 		if len(argv) > 1 {
@@ -311,12 +314,12 @@ func (in *reader) function(s *state, f function, args []string) {
 	if s.depth >= mostDepth {
 		return
 	}
-	kept := s.args
+	kept, returns := s.args, in.left.returns
 	s.args = args
 	s.depth++
 	in.stmt(s, f.body)
 	s.depth--
-	s.args, s.over = kept, false
+	s.args, s.over, in.left.returns = kept, false, returns
 }
 
 // nested follows text as a script in the same shell.
@@ -394,7 +397,7 @@ func (in *reader) sourced(s *state, name string, args []string) {
 	if err != nil {
 		return
 	}
-	kept, zero := s.args, s.zero
+	kept, zero, returns := s.args, s.zero, in.left.returns
 	if len(args) > 0 {
 		s.args = args
 	}
@@ -402,7 +405,7 @@ func (in *reader) sourced(s *state, name string, args []string) {
 	s.depth++
 	in.program(text, s)
 	s.depth--
-	s.args, s.zero, s.over = kept, zero, false
+	s.args, s.zero, s.over, in.left.returns = kept, zero, false, returns
 }
 
 func (in *reader) unread(name string, err error) {

@@ -19,7 +19,7 @@ type reader struct {
 	steps   int
 	sruns   int
 	emitted map[string]bool // keys of what a variant of a command writes, nil = none is followed
-	left    int             // how often exit, return or break was met
+	left    leaving
 	unsure  bool            // an srun may not have been reached, or not in order: those behind it have no number
 }
 
@@ -271,11 +271,16 @@ func (in *reader) forClause(s *state, x *syntax.ForClause) {
 	}
 }
 
-// turn follows one turn of a loop, which is not certain if one before it may have left the loop, and says whether the next one is.
+// leaving is how often the words were met that leave a loop, a function or the script before its end.
+type leaving struct{ breaks, returns, exits int }
+
+// turn follows one turn of a loop, which is not certain if one before it may have left the loop, and says whether one has by now.
 func (in *reader) turn(s *state, body []*syntax.Stmt, early bool) bool {
-	left := in.left
+	before := in.left
 	in.branch(s, func(b *state) { in.stmts(b, body) }, early)
-	return early || in.left > left
+	early = early || in.left != before
+	in.left.breaks = before.breaks // of this loop, and not of one around it
+	return early
 }
 
 // counted goes round a loop as often as bash would, where its condition is known each time. It is false where the rest is not.
