@@ -20,7 +20,7 @@ type reader struct {
 	sruns   int
 	emitted map[string]bool // keys of what a variant of a command writes, nil = none is followed
 	left    leaving
-	unsure  bool            // an srun may not have been reached, or not in order: those behind it have no number
+	unsure  bool // an srun may not have been reached, or not in order: those behind it have no number
 }
 
 // function is one of the script's own.
