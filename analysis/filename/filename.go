@@ -110,7 +110,37 @@ func Parse(names []string) map[string]Name {
 	hosts := spread(out, names)
 	hyphened(out, names, hosts)
 	counted(out)
+	beside(out)
 	return out
+}
+
+// ofAnyWord finds a number behind a word of any kind, at the end of a name: a job's, or a date, a time or the number of a process.
+var ofAnyWord = pattern.New(`(?:^|/)[^/]+[-_.]\d{4,10}$`)
+
+// ofALog finds what logs end in.
+var ofALog = pattern.New(`\.(?:log|out|err|stdout|stderr)(?:\.(?:gz|zst|xz|bz2|old|\d))*$`)
+
+// beside takes the jobs back out of names of other files than logs ("squeue_1841.txt", "pystack-48211.txt") where names of logs state another one.
+func beside(out map[string]Name) {
+	jobs := map[string]bool{}
+	weak := func(name string) bool { return !ofALog.MatchString(name) && ofAnyWord.MatchString(trim(name)) }
+	for name, n := range out {
+		jobs[n.Job] = jobs[n.Job] || !weak(name)
+	}
+	delete(jobs, "")
+	if certain := slices.Collect(maps.Values(jobs)); !slices.Contains(certain, true) {
+		return
+	}
+	for name, n := range out {
+		if n.Job == "" || jobs[n.Job] {
+			continue
+		}
+		if n.Job = ""; n == nothing {
+			delete(out, name)
+		} else {
+			out[name] = n
+		}
+	}
 }
 
 // numbered is a name that ends in a number behind a hyphen: "dgx2-8" is task 8 on dgx2 or a host of that name.

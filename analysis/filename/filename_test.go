@@ -249,3 +249,25 @@ func TestNoFileChangesItsNodeWhenOthersAreMissing(t *testing.T) {
 		}
 	}
 }
+
+// What lies beside the logs may have a number in its name that is a date, a time or a process.
+func TestNumbersOfOtherFilesAreNoJobs(t *testing.T) {
+	for _, tc := range []struct {
+		names []string
+		jobs  []string // of the names, in their order
+	}{
+		{[]string{"job-20931.out", "squeue_1841.txt"}, []string{"20931", ""}},
+		{[]string{"slurm-9001.out.gz", "pystack-48211.txt", "ibstat-20251103.txt"}, []string{"9001", "", ""}},
+		{[]string{"train-9001.log", "sacct-9001.txt"}, []string{"9001", "9001"}},
+		{[]string{"train-9001.log", "train-9002.log"}, []string{"9001", "9002"}},
+		{[]string{"train-9001.txt", "train-9002.txt"}, []string{"9001", "9002"}},
+		{[]string{"train.log", "pystack-48211.txt"}, []string{"", "48211"}},
+	} {
+		got := Parse(tc.names)
+		for i, name := range tc.names {
+			if got[name].Job != tc.jobs[i] {
+				t.Errorf("%q of %q is of job %q, want %q", name, tc.names, got[name].Job, tc.jobs[i])
+			}
+		}
+	}
+}
