@@ -230,8 +230,11 @@ func (b *builder) part(r *resolve.Rank, root bool) (role, note string) {
 		if r.Recorded.Nothing() {
 			return incident.Straggler, "nothing in flight according to its flight recorder; blocked the other ranks"
 		}
-		if r.Dump != nil {
+		if r.Dump != nil && mechanism.IdleAlone(b.s, r) {
 			return incident.Straggler, fmt.Sprintf("nothing in flight (enqueued %d, completed %d); blocked the other ranks", r.Dump.Enqueued, r.Dump.Completed)
+		}
+		if r.Dump != nil {
+			return incident.Straggler, "reported no timeout of its own; blocked the other ranks"
 		}
 		return incident.Straggler, "reported nothing; blocked the other ranks"
 	case root && b.r.Verdict.Origin == "performance":

@@ -267,7 +267,11 @@ func stayedAway(s *Scene, id int) incident.Finding {
 	}
 	if r.Dump != nil {
 		ev = append(ev, DumpEvidence(r.Dump, id))
-		text := fmt.Sprintf("%s had nothing in flight (last enqueued %d, last completed %d) and was notified of the timeout by %s", r.Describe(), r.Dump.Enqueued, r.Dump.Completed, cmp.Or(r.Notifier, "another rank"))
+		text := r.Describe() + " reported no timeout of its own"
+		if IdleAlone(s, r) {
+			text = fmt.Sprintf("%s had nothing in flight (last enqueued %d, last completed %d)", r.Describe(), r.Dump.Enqueued, r.Dump.Completed)
+		}
+		text += " and was notified of the timeout by " + cmp.Or(r.Notifier, "another rank")
 		if a, ok := AbsenceEvidence(f, r); ok {
 			ev = append(ev, a)
 		}
@@ -289,6 +293,13 @@ func stayedAway(s *Scene, id int) incident.Finding {
 		ev = append(ev, QuoteAt(r.Exit.At, nil))
 	}
 	return finding(fmt.Sprintf("%s never reported a timeout, although every other rank in its groups did", r.Describe()), ev...)
+}
+
+// IdleAlone says that a rank's dump signal, which counts the work of the default group, shows it idle where none shows a waiting rank so: those who
+// wait in another group have nothing in flight in the default one, either.
+func IdleAlone(s *Scene, r *resolve.Rank) bool {
+	idle := func(o *resolve.Rank) bool { return o.Dump != nil && o.Dump.Enqueued == o.Dump.Completed }
+	return idle(r) && !slices.ContainsFunc(s.Facts.Ranks, func(o *resolve.Rank) bool { return s.Graph.Waits(o.ID) && idle(o) })
 }
 
 // recordedIdle says by a rank's dump that it had nothing in flight where others waited for it.
