@@ -215,7 +215,7 @@ func brokenFinding(b resolve.Broken) incident.Finding {
 	ev := []incident.Evidence{QuoteAt(*b.First.At, p)}
 	text := fmt.Sprintf("no step has a finite value from here on%s", atStep(b.First))
 	if b.Good != nil {
-		ev = append([]incident.Evidence{QuoteAt(*b.Good.At, nil)}, ev...)
+		ev = append(ev, QuoteAt(*b.Good.At, nil))
 		text = turned(b.Good, b.First)
 	}
 	return finding(text, ev...)
