@@ -1,9 +1,11 @@
 package triage
 
 import (
+	"slices"
 	"strings"
 
 	"faultline/analysis/cost"
+	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
 )
@@ -76,6 +78,8 @@ func (l *look) summary(first *incident.TriageSign) {
 		t.Summary = "The job has stalled"
 	case t.State == incident.StateLate:
 		t.Summary = "The next step is overdue: the job may have stalled"
+	case l.wordless():
+		t.Summary = "The log is empty: nothing was written to it yet"
 	case first == nil && t.State == incident.StateStarting:
 		t.Summary = "The job is starting: no step yet"
 	case first == nil && t.State == incident.StatePausing:
@@ -88,6 +92,11 @@ func (l *look) summary(first *incident.TriageSign) {
 			t.Summary += ": " + m.Title
 		}
 	}
+}
+
+// wordless says that no log holds a single line.
+func (l *look) wordless() bool {
+	return len(l.f.Tails) > 0 && !slices.ContainsFunc(l.f.Tails, func(t worker.Tail) bool { return t.Lines > 0 })
 }
 
 // localised says that the report knows what the steps became slower by: then its first advice is closer than to look everywhere.
@@ -118,6 +127,8 @@ func (l *look) next(first *incident.TriageSign) {
 		l.advised()
 	case l.stall.late || len(l.silent) > 0:
 		t.Next = incident.TriageNext{Text: "Collect stacks and dumps from all nodes before ending the job" + l.where() + ". Don't cancel it before that.", Command: collect}
+	case l.wordless():
+		t.Next = incident.TriageNext{Text: "Check that the job has started, and that this is its log.", Command: "scontrol show job " + l.job()}
 	case first == nil:
 		t.Next = incident.TriageNext{Text: "Nothing to do."}
 	case l.localised(first):

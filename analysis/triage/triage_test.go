@@ -246,3 +246,16 @@ func TestSilenceBeforeTheFirstStepCountsWithoutTimes(t *testing.T) {
 		}
 	}
 }
+
+// Of a log that holds nothing, nobody can say that its job is starting.
+func TestAnEmptyLog(t *testing.T) {
+	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "train.log"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := lookAt(t, dir, triage.Moment{At: now}, map[string]time.Time{"train.log": now.Add(-time.Minute)}, 8)
+	if !strings.Contains(got.Summary, "empty") || !strings.Contains(got.Next.Command, "scontrol show job") {
+		t.Errorf("%q, next %+v", got.Summary, got.Next)
+	}
+}
