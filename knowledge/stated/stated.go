@@ -22,8 +22,6 @@ type Statement struct {
 	// Code is the code that states it, with its vocabulary; "" where words do.
 	Code, Of string
 	Store    bool // the vocabulary is one of stores
-	// Words are those that state it, as the message has them; "" where a code does.
-	Words string
 }
 
 // mostText is how many bytes of a message are looked at: what is longer is a dump of data.
@@ -117,27 +115,19 @@ func captured(exprs []*pattern.Regexp, text string) (out []string) {
 	return out
 }
 
-// word is one word of a clause.
-type word struct {
-	text     string // in lower case; "" for a number, a path, or what stands in quotation marks
-	from, to int
-}
-
 // near is how many words may stand between a fate and its thing behind it: a name, a number; far how many behind a thing, which may have
 // more words of its own: "the token of account x has expired".
 const near, far = 3, 5
 
 // phrased finds the first clause that states a cause in words, the last such part of it: behind a colon stands what happened.
 func phrased(text string) (Statement, bool) {
-	for _, sentence := range sentences(text) {
-		var last Statement
-		for _, clause := range clauses(sentence) {
-			if s, ok := clausal(clause); ok {
-				last = s
-			}
+	for _, sentence := range sentenceEnd.Split(text, -1) {
+		var last knowledge.ID
+		for _, clause := range clauseEnd.Split(sentence, -1) {
+			last = cmp.Or(clausal(clause), last)
 		}
-		if last.Cause != "" {
-			return last, true
+		if last != "" {
+			return Statement{Cause: last}, true
 		}
 	}
 	return Statement{}, false
@@ -148,10 +138,6 @@ var (
 	clauseEnd   = regexp.MustCompile(`: |, | \(|\)|\]|\[| - | — `)
 )
 
-func sentences(text string) []string { return sentenceEnd.Split(text, -1) }
-
-func clauses(text string) []string { return clauseEnd.Split(text, -1) }
-
 // found is a kind of word at some words of a clause.
 type found[K any] struct {
 	kind     K
@@ -159,36 +145,35 @@ type found[K any] struct {
 	after    bool // the thing stands behind it: "no such", "out of"
 }
 
-func clausal(text string) (Statement, bool) {
+func clausal(text string) knowledge.ID {
 	words := wordsOf(text)
-	if len(words) == 0 || holdsAny(words, overcome) {
-		return Statement{}, false
+	if holdsAny(words, overcome) {
+		return ""
 	}
 	lex := lexicon()
 	ts, fs := occurrences(words, lex.things), occurrences(words, lex.fates)
-	best, gap := Statement{}, far+1
+	best, gap := knowledge.ID(""), far+1
 	for _, f := range fs {
-		f.after = opens[words[f.to-1].text]
+		f.after = opens[words[f.to-1]]
 		for _, t := range ts {
 			d, ok := apart(&t, &f)
 			if !ok || d > gap || d == gap && t.from < f.from {
 				continue
 			}
-			begin := min(t.from, f.from)
-			if id := meant[pair{t.kind, f.kind}]; id != "" && asserted(words, begin) {
-				best, gap = Statement{Cause: id, Words: text[words[begin].from:words[max(t.to, f.to)-1].to]}, d
+			if id := meant[pair{t.kind, f.kind}]; id != "" && asserted(words, min(t.from, f.from)) {
+				best, gap = id, d
 			}
 		}
 	}
-	if best.Cause != "" {
-		return best, true
+	if best != "" {
+		return best
 	}
 	for _, a := range occurrences(words, lex.alone) {
 		if asserted(words, a.from) {
-			return Statement{Cause: a.kind, Words: text[words[a.from].from:words[a.to-1].to]}, true
+			return a.kind
 		}
 	}
-	return Statement{}, false
+	return ""
 }
 
 // opens are the last words of fates behind which their thing stands.
@@ -236,11 +221,11 @@ func (s Statement) specific(all string) Statement {
 }
 
 // asserted says that no word before a phrase denies it or leaves it open. "No" is a part of some phrases, and then stands in them.
-func asserted(words []word, at int) bool {
-	return !holdsAny(words[:at], doubtful) && (at == 0 || !slices.Contains(denials, words[at-1].text))
+func asserted(words []string, at int) bool {
+	return !holdsAny(words[:at], doubtful) && (at == 0 || !slices.Contains(denials, words[at-1]))
 }
 
-func holdsAny(words []word, list []string) bool {
+func holdsAny(words, list []string) bool {
 	return slices.ContainsFunc(list, func(l string) bool {
 		parts := strings.Fields(l)
 		for i := range words {
@@ -252,16 +237,8 @@ func holdsAny(words []word, list []string) bool {
 	})
 }
 
-func matches(words []word, parts []string) bool {
-	if len(words) < len(parts) {
-		return false
-	}
-	for i, p := range parts {
-		if words[i].text != p {
-			return false
-		}
-	}
-	return true
+func matches(words, parts []string) bool {
+	return len(words) >= len(parts) && slices.Equal(words[:len(parts)], parts)
 }
 
 // lexicons are the phrases of all kinds by their first word, the longest first.
@@ -302,10 +279,10 @@ func enter[K any](in map[string][]entry[K], kind K, phrase string) {
 }
 
 // occurrences finds phrases in words. Only the longest of those that begin at a word count, in all their kinds.
-func occurrences[K any](words []word, in map[string][]entry[K]) (out []found[K]) {
+func occurrences[K any](words []string, in map[string][]entry[K]) (out []found[K]) {
 	for i := 0; i < len(words); i++ {
 		longest := 0
-		for _, e := range in[words[i].text] {
+		for _, e := range in[words[i]] {
 			if len(e.parts) < longest || !matches(words[i:], e.parts) {
 				continue
 			}
@@ -319,15 +296,12 @@ func occurrences[K any](words []word, in map[string][]entry[K]) (out []found[K])
 
 var token = regexp.MustCompile(`'[^']{3,}'|"[^"]*"|[\w./:\\@%+=~-]*[/\\][\w./:\\@%+=~-]*|\w+(?:'\w+)?`)
 
-// wordsOf splits a clause into words: names in camel case and with underscores into theirs. Numbers, paths and quotations are one word without
-// letters, so that a phrase reaches across them.
-func wordsOf(text string) (out []word) {
-	for _, at := range token.FindAllStringIndex(text, 200) {
-		t := text[at[0]:at[1]]
-		if t[0] == '\'' || t[0] == '"' || strings.ContainsAny(t, `/\`) || t[0] >= '0' && t[0] <= '9' {
-			if out = append(out, word{"", at[0], at[1]}); t == "0" {
-				out[len(out)-1].text = t
-			}
+// wordsOf splits a clause into words in lower case: names in camel case and with underscores into theirs. A number other than 0, a path or a
+// quotation is an empty word, so that a phrase reaches across it.
+func wordsOf(text string) (out []string) {
+	for _, t := range token.FindAllString(text, 200) {
+		if t[0] == '\'' || t[0] == '"' || strings.ContainsAny(t, `/\`) || t[0] >= '1' && t[0] <= '9' || t[0] == '0' && t != "0" {
+			out = append(out, "")
 			continue
 		}
 		from := 0
@@ -336,7 +310,7 @@ func wordsOf(text string) (out []word) {
 				continue
 			}
 			if part := strings.Trim(t[from:i], "_'"); part != "" {
-				out = append(out, word{strings.ReplaceAll(strings.ToLower(part), "'", ""), at[0] + from, at[0] + i})
+				out = append(out, strings.ReplaceAll(strings.ToLower(part), "'", ""))
 			}
 			from = i
 		}

@@ -76,7 +76,7 @@ func TestReadTellsTheCauseThatAMessageStates(t *testing.T) {
 	} {
 		s, _ := Read(c.class, c.message, true)
 		if s.Cause != c.want {
-			t.Errorf("%s: %s\n  states %q (%s %q), want %q", c.class, c.message, s.Cause, s.Code, s.Words, c.want)
+			t.Errorf("%s: %s\n  states %q (%s), want %q", c.class, c.message, s.Cause, s.Code, c.want)
 		}
 	}
 }
