@@ -33,20 +33,21 @@ func TestFieldStatedCauses(t *testing.T) {
 
 // Whoever acts follows from what the message states: an error of another's is not the training code's.
 func TestTheOwnerFollowsFromWhatAMessageStates(t *testing.T) {
-	for _, c := range []struct{ message, owner, cause, code, status string }{
-		{"minio.error.S3Error: S3 operation failed; code: RequestTimeTooSkewed, resource: /b/o", "cluster", "clock", "S3 RequestTimeTooSkewed", "probable"},
-		{"RuntimeError: tokenizer file vocab-7 was not found", "unknown", "missing", "", "inconclusive"},
-		{"RuntimeError: numel: integer overflow for sizes [4294967295, 8192]", "unknown", "argument", "", "inconclusive"}, // a library's, of the data perhaps
-		{"ValueError: negative sequence length", "job-code", "argument", "", "confirmed"},
+	for _, c := range []struct{ log, owner, cause, code, status string }{
+		{raisedBy(2, "minio.error.S3Error: S3 operation failed; code: RequestTimeTooSkewed, resource: /b/o"), "cluster", "clock", "S3 RequestTimeTooSkewed", "probable"},
+		{raisedFromBy("minio.error.S3Error: code: RequestTimeTooSkewed", "RuntimeError: epoch 3 could not go on"), "cluster", "clock", "S3 RequestTimeTooSkewed", "probable"},
+		{raisedBy(2, "RuntimeError: tokenizer file vocab-7 was not found"), "unknown", "missing", "", "inconclusive"},
+		{raisedBy(2, "RuntimeError: numel: integer overflow for sizes [4294967295, 8192]"), "unknown", "argument", "", "inconclusive"}, // a library's, of the data perhaps
+		{raisedBy(2, "ValueError: negative sequence length"), "job-code", "argument", "", "confirmed"},
 	} {
-		r := Run(read(t, []simulate.File{{Name: "o.log", Data: []byte(fieldSteps + raisedBy(2, c.message))}}, nil, 0))
+		r := Run(read(t, []simulate.File{{Name: "o.log", Data: []byte(fieldSteps + c.log)}}, nil, 0))
 		s := r.Verdict.Stated
 		if s == nil || s.Cause != c.cause || s.Code != c.code || r.Action.Owner != c.owner {
-			t.Errorf("%s: states %+v, %s acts", c.message, s, r.Action.Owner)
+			t.Errorf("%s: states %+v, %s acts", c.log, s, r.Action.Owner)
 			continue
 		}
 		if r.Verdict.Status != c.status {
-			t.Errorf("%s: %s", c.message, r.Verdict.Status)
+			t.Errorf("%s: %s", c.log, r.Verdict.Status)
 		}
 	}
 }

@@ -2,13 +2,11 @@ package diagnose
 
 import (
 	"slices"
-	"strings"
 
 	"faultline/analysis/resolve"
 	"faultline/incident"
 	"faultline/knowledge"
 	"faultline/knowledge/severity"
-	message "faultline/knowledge/stated"
 )
 
 // onItsWord is the confidence in a verdict that rests on what a message states alone: how often such words are right was not measured.
@@ -36,7 +34,7 @@ func (b *builder) states() {
 	}
 	fl := b.d.winners[0].First[0]
 	v := &b.r.Verdict
-	v.Stated = statement(same, codeOf(fl))
+	v.Stated = statement(same, fl.Code)
 	if len(v.Candidates) == 1 && v.Status == incident.Probable {
 		v.Confidence = min(v.Confidence, onItsWord)
 		v.Candidates[0].Confidence = v.Confidence
@@ -65,14 +63,3 @@ func (b *builder) statesClue() {
 func statement(c *knowledge.StatedCause, code string) *incident.Stated {
 	return &incident.Stated{Cause: c.Name(), Meaning: c.Meaning, Code: code}
 }
-
-// codeOf is the code in the message of an exception, with its vocabulary.
-func codeOf(fl *resolve.Failure) string {
-	if fl.Exc == nil {
-		return ""
-	}
-	st, _ := message.Read(fl.Exc.Type, fl.Exc.Message, true)
-	return code(st)
-}
-
-func code(s message.Statement) string { return strings.TrimSpace(s.Of + " " + s.Code) }

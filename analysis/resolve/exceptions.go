@@ -72,6 +72,7 @@ func (p *printed) exception(x *worker.Exception) {
 	}
 	if now, why := s.inContext(); why != "" && !f.signed(x, now) {
 		fl.amend(now, why, x.Pos)
+		fl.Code = s.said.Named()
 	}
 	if i := slices.IndexFunc(x.Told, func(t worker.Told) bool { return t.ID == fl.Sign }); i >= 0 && fl.Role != knowledge.ConsequenceRole {
 		fl.Told = &x.Told[i]

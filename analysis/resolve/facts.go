@@ -324,6 +324,7 @@ type Failure struct {
 	Exc       *worker.Exception
 	Told      *worker.Told // the line of an exception's message that says what failed, where that is not the first
 	Tasks     []int
+	Code      string          // the code that states its cause, with its vocabulary; "" where words do, or nothing does
 	Item      string          // the file, shard, sample or object that it names
 	Count     int             // how many alike observations it stands for
 	Kernel    *KernelEvent    // where a kernel or a GPU tool tells of it

@@ -24,6 +24,9 @@ type Statement struct {
 	Store    bool // the vocabulary is one of stores
 }
 
+// Named is the code with its vocabulary; "" where words state the cause.
+func (s Statement) Named() string { return strings.TrimSpace(s.Of + " " + s.Code) }
+
 // mostText is how many bytes of a message are looked at: what is longer is a dump of data.
 const mostText = 2 << 10
 

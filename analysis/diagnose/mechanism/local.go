@@ -12,7 +12,6 @@ import (
 	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
-	message "faultline/knowledge/stated"
 )
 
 // local makes a mechanism that is proposed by any failure whose signature or class names it.
@@ -133,11 +132,8 @@ func (p *Proposal) openIfWordsAlone(f *resolve.Facts) {
 }
 
 func inWordsAlone(fl *resolve.Failure) bool {
-	if _, ok := fl.Stated(); !ok || fl.Exc == nil {
-		return false
-	}
-	st, _ := message.Read(fl.Exc.Type, fl.Exc.Message, true)
-	return st.Code == ""
+	_, ok := fl.Stated()
+	return ok && fl.Code == ""
 }
 
 // tellers is who tells of failures of one kind.
