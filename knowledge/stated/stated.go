@@ -86,21 +86,16 @@ var identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]{3,63}`)
 
 // coded finds the first code that a vocabulary knows.
 func coded(text string, wide bool) (Statement, bool) {
-	var words []string
+	names := sync.OnceValue(func() []string { return identifier.FindAllString(text, -1) })
 	for _, b := range books() {
 		if b.wide != wide {
 			continue
 		}
-		found := words
+		codes := captured(b.after, text)
 		if b.after == nil {
-			if words == nil {
-				words = identifier.FindAllString(text, -1)
-				found = words
-			}
-		} else {
-			found = captured(b.after, text)
+			codes = names()
 		}
-		for _, code := range found {
+		for _, code := range codes {
 			if id := b.means[code]; id != "" {
 				return Statement{Cause: id, Code: code, Of: b.name, Store: b.store}, true
 			}
@@ -246,10 +241,12 @@ func matches(words, parts []string) bool {
 
 // lexicons are the phrases of all kinds by their first word, the longest first.
 type lexicons struct {
-	things map[string][]entry[thing]
-	fates  map[string][]entry[fate]
-	alone  map[string][]entry[knowledge.ID]
+	things byFirst[thing]
+	fates  byFirst[fate]
+	alone  byFirst[knowledge.ID]
 }
+
+type byFirst[K cmp.Ordered] map[string][]entry[K]
 
 type entry[K any] struct {
 	kind  K
@@ -257,32 +254,34 @@ type entry[K any] struct {
 }
 
 var lexicon = sync.OnceValue(func() lexicons {
-	l := lexicons{map[string][]entry[thing]{}, map[string][]entry[fate]{}, map[string][]entry[knowledge.ID]{}}
+	l := lexicons{byFirst[thing]{}, byFirst[fate]{}, byFirst[knowledge.ID]{}}
 	for k, list := range things {
 		for _, p := range list {
-			enter(l.things, k, p)
-			enter(l.things, k, p+"s")
+			l.things.enter(k, p)
+			l.things.enter(k, p+"s")
 		}
 	}
 	for k, list := range fates {
 		for _, p := range list {
-			enter(l.fates, k, p)
+			l.fates.enter(k, p)
 		}
 	}
 	for p, id := range alone {
-		enter(l.alone, id, p)
+		l.alone.enter(id, p)
 	}
 	return l
 })
 
-func enter[K any](in map[string][]entry[K], kind K, phrase string) {
+func (in byFirst[K]) enter(kind K, phrase string) {
 	parts := strings.Fields(strings.ReplaceAll(phrase, "'", ""))
 	in[parts[0]] = append(in[parts[0]], entry[K]{kind, parts})
-	slices.SortStableFunc(in[parts[0]], func(a, b entry[K]) int { return cmp.Compare(len(b.parts), len(a.parts)) })
+	slices.SortFunc(in[parts[0]], func(a, b entry[K]) int {
+		return cmp.Or(cmp.Compare(len(b.parts), len(a.parts)), slices.Compare(a.parts, b.parts), cmp.Compare(a.kind, b.kind))
+	})
 }
 
 // occurrences finds phrases in words. Only the longest of those that begin at a word count, in all their kinds.
-func occurrences[K any](words []string, in map[string][]entry[K]) (out []found[K]) {
+func occurrences[K cmp.Ordered](words []string, in byFirst[K]) (out []found[K]) {
 	for i := 0; i < len(words); i++ {
 		longest := 0
 		for _, e := range in[words[i]] {

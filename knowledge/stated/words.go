@@ -13,8 +13,7 @@ import (
 type thing uint8
 
 const (
-	noThing thing = iota
-	clock
+	clock thing = iota
 	credential
 	permit
 	certificate
@@ -24,7 +23,6 @@ const (
 	space
 	allowance
 	memory
-	shared
 	handle
 	rate
 	server
@@ -42,8 +40,7 @@ const (
 type fate uint8
 
 const (
-	noFate fate = iota
-	gone
+	gone fate = iota
 	unlike
 	broken
 	usedUp
@@ -57,32 +54,32 @@ const (
 	bad
 )
 
-// things are the words of each kind, in lower case and in the singular.
+// things are the words of each kind, in lower case and in the singular. Words around one of these need no phrase of their own: "tokenizer file"
+// is a file.
 var things = map[thing][]string{
-	clock:       {"clock", "system time", "server time", "current time", "request time", "time difference", "clock time"},
-	credential:  {"credential", "password", "api key", "access key", "secret key", "access token", "auth token", "api token", "security token", "bearer token", "session token", "refresh token", "id token", "login", "authentication", "authorization", "credential file", "licence", "license", "kerberos ticket", "ticket", "signature", "secret"},
+	clock:       {"clock", "system time", "server time", "current time", "request time", "time difference"},
+	credential:  {"credential", "password", "api key", "access key", "access token", "auth token", "api token", "security token", "bearer token", "session token", "refresh token", "id token", "login", "authentication", "authorization", "credential file", "licence", "license", "ticket", "signature", "secret"},
 	permit:      {"permission", "access", "privilege", "operation"},
-	certificate: {"certificate", "cert", "certificate chain", "x509", "ca certificate", "issuer certificate"},
-	object: {"file", "image file", "shard", "object", "bucket", "path", "directory", "folder", "blob", "checkpoint", "manifest", "container", "dataset", "tarball", "archive", "partition", "prefix", "volume claim",
-		"weight file", "state file", "optimizer state", "optimizer shard", "optim state", "optimizer file", "tokenizer file", "vocab file", "vocabulary file", "config file", "index file", "data file", "repository", "repo", "image tag", "mount", "mount point", "table", "replica", "symlink", "checkpoint path"},
-	item:      {"sample", "record", "chunk", "page", "footer", "header", "block", "parquet", "safetensor", "tfrecord", "pickle", "video", "audio", "jpeg", "png", "stream", "payload", "row group", "metadata", "magic", "magic number", "magic byte", "zip", "gzip", "tar"},
+	certificate: {"certificate", "cert", "x509"},
+	object: {"file", "shard", "object", "bucket", "path", "directory", "folder", "blob", "checkpoint", "manifest", "container", "dataset", "tarball", "archive", "partition", "prefix", "volume claim",
+		"optimizer state", "optim state", "index file", "repository", "repo", "image tag", "mount", "table", "replica", "symlink"},
+	item:      {"sample", "record", "chunk", "page", "footer", "header", "block", "parquet", "safetensor", "tfrecord", "pickle", "video", "audio", "jpeg", "png", "stream", "payload", "row group", "metadata", "magic", "zip", "gzip", "tar"},
 	integrity: {"checksum", "crc", "crc32", "crc32c", "md5", "sha", "sha1", "sha256", "hash", "digest", "etag", "content length", "file size", "byte count", "parity"},
-	space:     {"disk", "disk space", "disk quota", "filesystem", "file system", "inode", "storage space", "storage quota", "space", "scratch", "volume"},
-	allowance: {"quota", "allocation quota", "budget", "hard limit", "soft limit"},
-	memory:    {"memory", "ram", "heap", "heap space", "host memory", "virtual memory", "swap", "alloc", "memory limit"},
-	shared:    {"shared memory", "shm"},
-	handle:    {"file descriptor", "open file", "file handle", "descriptor", "thread", "process", "connection", "connection slot", "connection pool", "semaphore", "pid", "file lock", "lock", "memory map", "inotify watch", "watch", "ephemeral port", "port", "client"},
-	rate:      {"rate limit", "request rate", "api rate", "rate"},
+	space:     {"disk", "disk quota", "filesystem", "file system", "inode", "storage quota", "space", "scratch", "volume"},
+	allowance: {"quota", "budget", "hard limit", "soft limit"},
+	memory:    {"memory", "ram", "heap", "heap space", "host memory", "swap", "alloc"},
+	handle:    {"shared memory", "shm", "file descriptor", "open file", "file handle", "descriptor", "thread", "process", "connection", "semaphore", "pid", "file lock", "lock", "memory map", "watch", "port", "client"},
+	rate:      {"api rate", "rate"},
 	// A connection that broke is mostly one to another process of the job: it states nothing about a server.
 	server:   {"server", "host", "endpoint", "service", "backend", "database", "gateway", "proxy", "broker", "registry", "daemon", "store", "namenode", "datanode", "kdc", "metadata server", "upstream", "api"},
 	call:     {"request", "read", "write", "download", "upload", "fetch", "rpc", "query", "lookup", "handshake", "get", "put"},
-	name:     {"hostname", "host name", "domain", "domain name", "dns", "name resolution", "name", "host"},
-	version:  {"version", "schema", "protocol", "abi", "format version", "protocol version", "schema version", "opset", "compute capability", "driver version", "api version", "wire format", "file format"},
-	symbol:   {"module", "symbol", "shared library", "library"},
-	shape:    {"shape", "dimension", "tensor size", "dtype", "tensor shape", "batch dimension", "axis", "tensor", "matrix", "sequence length"},
+	name:     {"hostname", "host name", "domain", "dns", "name resolution", "name", "host"},
+	version:  {"version", "schema", "protocol", "abi", "opset", "compute capability", "api version", "wire format", "file format"},
+	symbol:   {"module", "symbol", "library"},
+	shape:    {"shape", "dimension", "tensor size", "dtype", "axis", "tensor", "matrix", "sequence length"},
 	argument: {"argument", "parameter", "option", "keyword", "positional argument"},
 	resource: {"hardware limit", "register", "hardware resource"},
-	number:   {"storage size", "size calculation", "size", "element", "numel", "index", "offset", "integer", "count"},
+	number:   {"size", "element", "numel", "index", "offset", "integer", "count"},
 }
 
 // fates are the words of each kind, in lower case.
@@ -92,7 +89,7 @@ var fates = map[fate][]string{
 	unlike: {"mismatch", "mismatched", "mismatches", "does not match", "doesn't match", "do not match", "did not match", "not match", "differ", "differs", "unequal", "disagree", "disagrees", "but got", "but found", "but was", "instead got", "inconsistent", "not equal", "must match", "should match", "must be the same", "must have the same", "verification failed", "check failed", "incompatible", "unexpected"},
 	broken: {"corrupt", "corrupted", "corruption", "damaged", "truncated", "incomplete", "malformed", "garbled", "premature end", "unexpected end", "unexpected eof", "ends early", "cut short", "short read", "unreadable", "not readable", "undecodable", "out of specification", "not valid", "broken",
 		"too short", "cannot be decoded", "could not be decoded", "unable to decode", "failed to decode", "can't decode", "incompletely", "must end with", "must start with", "cannot parse", "failed to parse"},
-	usedUp: {"exceeded", "exceeds", "exceed", "exhausted", "exhaustion", "full", "too many", "out of", "no space left", "not enough", "insufficient", "used up", "depleted", "limit reached", "limit exceeded", "limit was reached", "ran out of", "run out of", "cannot allocate", "can't allocate", "could not allocate", "failed to allocate", "unable to allocate",
+	usedUp: {"exceeded", "exceeds", "exceed", "exhausted", "exhaustion", "full", "too many", "out of", "no space left", "not enough", "insufficient", "used up", "depleted", "limit reached", "limit exceeded", "limit was reached", "cannot allocate", "can't allocate", "could not allocate", "failed to allocate", "unable to allocate",
 		"over limit", "no more", "no free", "can't start new", "cannot start new", "cannot create more", "cannot fork", "reached its limit", "maximum number of", "bad alloc", "none left", "remaining connection slots"},
 	refused: {"denied", "forbidden", "not authorized", "not authorised", "unauthorized", "unauthorised", "unauthenticated", "not permitted", "not allowed", "rejected", "refused", "disallowed", "lacks", "not granted", "revoked"},
 	expired: {"expired", "has expired", "have expired", "is expired", "expiry", "no longer valid", "not yet valid", "revoked", "lapsed", "stale", "too old", "outdated"},
@@ -121,7 +118,7 @@ var meant = meanings(map[knowledge.ID][]pair{
 	knowledge.StatesDamaged:     {{integrity, unlike}, {integrity, broken}, {integrity, amiss}, {integrity, bad}, {object, broken}, {item, broken}, {item, bad}},
 	knowledge.StatesFull:        {{space, usedUp}},
 	knowledge.StatesQuota:       {{allowance, usedUp}},
-	knowledge.StatesLimit:       {{handle, usedUp}, {shared, usedUp}},
+	knowledge.StatesLimit:       {{handle, usedUp}},
 	knowledge.StatesMemory:      {{memory, usedUp}},
 	knowledge.StatesThrottled:   {{rate, usedUp}},
 	knowledge.StatesUnreachable: {{server, silent}, {call, silent}},
@@ -133,14 +130,14 @@ var meant = meanings(map[knowledge.ID][]pair{
 // alone are words that state a cause without a thing.
 var alone = map[string]knowledge.ID{
 	"unauthorized": knowledge.StatesCredentials, "unauthenticated": knowledge.StatesCredentials, "not authenticated": knowledge.StatesCredentials,
-	"access denied": knowledge.StatesPermission, "permission denied": knowledge.StatesPermission, "forbidden": knowledge.StatesPermission, "not authorized": knowledge.StatesPermission,
+	"forbidden": knowledge.StatesPermission, "not authorized": knowledge.StatesPermission,
 	"throttled": knowledge.StatesThrottled, "throttling": knowledge.StatesThrottled, "rate limited": knowledge.StatesThrottled, "slow down": knowledge.StatesThrottled, "too many requests": knowledge.StatesThrottled,
 	"is corrupt": knowledge.StatesDamaged, "is corrupted": knowledge.StatesDamaged, "are corrupted": knowledge.StatesDamaged, "is damaged": knowledge.StatesDamaged, "is incomplete": knowledge.StatesDamaged, "is truncated": knowledge.StatesDamaged, "was truncated": knowledge.StatesDamaged, "data corruption": knowledge.StatesDamaged, "data loss": knowledge.StatesDamaged, "structure needs cleaning": knowledge.StatesDamaged,
 	"could not resolve": knowledge.StatesName, "couldn't resolve": knowledge.StatesName, "cannot resolve": knowledge.StatesName, "failed to resolve": knowledge.StatesName, "unable to resolve": knowledge.StatesName,
 	"no space left": knowledge.StatesFull, "out of resource": knowledge.StatesArgument, "out of resources": knowledge.StatesArgument, "name resolution": knowledge.StatesName, "name or service not known": knowledge.StatesName, "nxdomain": knowledge.StatesName,
-	"can't start new thread": knowledge.StatesLimit, "bad alloc": knowledge.StatesMemory,
-	"self signed certificate": knowledge.StatesCertificate, "unable to get local issuer": knowledge.StatesCertificate, "certificate verify failed": knowledge.StatesCertificate,
-	"read only file system": knowledge.StatesPermission, "must end with par1": knowledge.StatesDamaged,
+	"bad alloc":               knowledge.StatesMemory,
+	"self signed certificate": knowledge.StatesCertificate, "unable to get local issuer": knowledge.StatesCertificate,
+	"read only file system": knowledge.StatesPermission,
 }
 
 // onDevice are words beside memory by which it is an accelerator's.
