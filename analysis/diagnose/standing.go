@@ -300,11 +300,13 @@ func (b *builder) ofFrontier() (out []incident.Standout) {
 		return nil
 	}
 	for _, id := range g.Frontier {
-		cut := b.s.Facts.Coverage.CutRanks[id] // what it printed last nobody knows
-		if r := b.s.Facts.Rank(id); r != nil && r.Lines > 0 && !g.Waits(id) && !cut {
-			if last := b.lastOf(r, g.Report, "its last line; it does not report waiting"); last != nil {
-				out = append(out, *last)
-			}
+		r := b.s.Facts.Rank(id)
+		switch {
+		case r == nil, r.Lines == 0, g.Waits(id), b.s.Facts.Coverage.CutRanks[id]: // of a cut file nobody knows the last line
+			continue
+		}
+		if last := b.lastOf(r, g.Report, "its last line; it does not report waiting"); last != nil {
+			out = append(out, *last)
 		}
 	}
 	return out

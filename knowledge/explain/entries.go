@@ -33,16 +33,22 @@ func ofLine(s knowledge.Signature, fields map[string]string) Entry {
 	if s.Site != "" {
 		e.Source = s.Where()
 	}
-	if len(s.Do) > 0 {
-		a := s.Do[0].Fill(knowledge.WithCaptures(map[string]string{}, fields))
-		e.Check = a.Text + "\n" + a.Command
-	}
+	e.Check = checkOf(&s, fields)
 	if m, ok := knowledge.MechanismBySlug(s.Mechanism); ok && s.Role != knowledge.NoiseRole && s.Role != knowledge.InfoRole {
 		e.Title = m.Title
 	} else if len(s.Literals[0]) < 24 {
 		e.Title = strings.TrimSpace(s.Example)
 	}
 	return e
+}
+
+// checkOf is the first advice of an entry, with what its line captures; "" where it has none.
+func checkOf(s *knowledge.Signature, fields map[string]string) string {
+	if len(s.Do) == 0 {
+		return ""
+	}
+	a := s.Do[0].Fill(knowledge.WithCaptures(map[string]string{}, fields))
+	return strings.TrimSpace(a.Text + "\n" + a.Command)
 }
 
 func ofMessage(m knowledge.Message) Entry {

@@ -120,13 +120,13 @@ func TextBy(known *knowledge.Catalogue, text string) Answer {
 		a.More = len(a.Entries) - maxEntries
 		a.Entries = a.Entries[:maxEntries]
 	}
+	if len(a.Entries) == 0 {
+		a.Entries = stating(known, lines)
+	}
 	if len(lines) == 1 { // nobody needs to be told where
 		for i := range a.Entries {
 			a.Entries[i].At, a.Entries[i].Text = 0, ""
 		}
-	}
-	if len(a.Entries) == 0 {
-		a.Entries = stating(known, lines)
 	}
 	if len(a.Entries) == 0 {
 		a.Nearest = nearest(text)
@@ -145,13 +145,7 @@ func stating(known *knowledge.Catalogue, lines []string) []Entry {
 		st, ok := stated.Read("", line, known.Reads(stated.Codes))
 		if c, listed := knowledge.CauseStated(st.Cause); ok && listed {
 			e := Entry{Kind: Cause, ID: string(c.ID), Title: c.Title, Meaning: c.Meaning, Role: c.Role, Mechanism: c.Mechanism, Owner: c.Owner, Source: st.Of, At: i + 1, Text: line}
-			if len(c.Do) > 0 {
-				do := c.Do[0].Fill(nil)
-				e.Check = strings.TrimSpace(do.Text + "\n" + do.Command)
-			}
-			if len(lines) == 1 {
-				e.At, e.Text = 0, ""
-			}
+			e.Check = checkOf(&c.Signature, nil)
 			return []Entry{e}
 		}
 	}

@@ -242,10 +242,10 @@ const mostStated = 160
 // stated makes of a proposal the cause that a line states by itself.
 func (p *Proposal) stated(known *knowledge.Catalogue, l *novel.Line) bool {
 	text := l.Text
-	if l.Stop != nil {
+	switch {
+	case l.Stop != nil:
 		text = l.Stop.Says()
-	}
-	if l.Stop == nil && !announced.MatchString(text) {
+	case !announced.MatchString(text):
 		return false
 	}
 	cause, slug := resolve.Stated(known, text)
