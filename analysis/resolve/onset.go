@@ -33,11 +33,8 @@ type Oftener struct {
 
 // Setting is a number of the job's own lines that was one before a slowdown, and another from then on.
 type Setting struct {
-	What      string
-	Was, Is   moved.Place
-	WasV, IsV float64
-	File      string
-	More      bool // it says how much a step has to do, and that is more
+	What    string
+	Was, Is moved.Place
 }
 
 // settings are what changed in the job's own lines when it slowed down, and in nothing else.
@@ -53,11 +50,10 @@ func (f *Facts) settings(d *Slowdown) (out []Setting) {
 			}
 			was, is := t.Before[0], t.After[0]
 			_, role := slow.Measure(s.What)
-			work := slow.Work(s.What)
-			if was.V == is.V || role == slow.Effect && !work {
+			if was.V == is.V || role == slow.Effect && !slow.Work(s.What) {
 				continue
 			}
-			out = append(out, Setting{What: s.What, Was: moved.Place{File: x.File, Point: was.At}, Is: moved.Place{File: x.File, Point: is.At}, WasV: was.V, IsV: is.V, More: work && is.V > was.V})
+			out = append(out, Setting{What: s.What, Was: moved.Place{File: x.File, Point: was.At}, Is: moved.Place{File: x.File, Point: is.At}})
 		}
 	}
 	return out
