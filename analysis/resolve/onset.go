@@ -1,8 +1,6 @@
 package resolve
 
 import (
-	"strings"
-
 	"faultline/analysis/artifact/timeseries"
 	"faultline/analysis/moved"
 	"faultline/analysis/slow"
@@ -82,14 +80,4 @@ func (f *Facts) tables() []SeriesFile {
 		out = append(out[:len(out):len(out)], SeriesFile{File: o.File, Table: o.Table})
 	}
 	return out
-}
-
-// Told is a line without what stands in front of it, cut to what fits in a sentence.
-func (n *News) Told() string {
-	const most = 100
-	s := []rune(strings.ReplaceAll(n.Text, "`", "'"))
-	if len(s) > most {
-		s = append(s[:most], '…')
-	}
-	return string(s)
 }

@@ -162,7 +162,7 @@ func regressionFellOff(sc *Scene) *Proposal {
 	}
 	p.otherwise(f)
 	if o := f.Preceding.Oftener; o != nil {
-		text := fmt.Sprintf("this run's log has %d lines like `%s`, and the earlier run's has none", o.Since, o.Told())
+		text := fmt.Sprintf("this run's log has %d lines like `%s`, and the earlier run's has none", o.Since, inShort(o.Text))
 		p.Summary += "; " + text
 		p.For = append(p.For, finding(text, QuoteAt(o.At, nil)))
 	}
@@ -201,7 +201,6 @@ func otherwiseFinding(o *resolve.Otherwise) incident.Finding {
 
 // unlike cuts from two lines what they have in common in front, numbers apart unless they differ in nothing else; one word of it stays.
 func unlike(o *resolve.Otherwise) (is, was string) {
-	const most = 80
 	x, y := strings.Fields(o.Is), strings.Fields(o.Was)
 	same := func(a, b string) bool { return masked(a) == masked(b) }
 	if o.Numbers {
@@ -214,14 +213,10 @@ func unlike(o *resolve.Otherwise) (is, was string) {
 	if len(y) == 0 {
 		n = len(x) - len(strings.Fields(afterLevel(o.Is))) + 1
 	}
-	cut := func(words []string) string {
-		s := []rune(strings.Join(words[max(0, min(n, len(words))-1):], " "))
-		if len(s) > most {
-			s = append(s[:most], '…')
-		}
-		return strings.ReplaceAll(string(s), "`", "'")
+	from := func(words []string) string {
+		return inShort(strings.Join(words[max(0, min(n, len(words))-1):], " "))
 	}
-	return cut(x), cut(y)
+	return from(x), from(y)
 }
 
 // afterLevel is a line from its level on.

@@ -12,6 +12,7 @@ import (
 	"faultline/analysis/slow"
 	"faultline/incident"
 	"faultline/knowledge"
+	"faultline/knowledge/severity"
 )
 
 // Tables over time decide where a slowdown is: what changed when it began, for one and not for the rest, is where to look. What changed for all
@@ -343,13 +344,10 @@ func changed(q *moved.Quantity, who string) string {
 	return fmt.Sprintf("fell from %s to %s on %s", q.WasAt.Text, q.IsAt.Text, who)
 }
 
-// inShort is a value as it fits in a sentence: some are sentences.
+// inShort is a line or a value as it fits in a sentence.
 func inShort(text string) string {
-	const most = 80
-	if s := []rune(text); len(s) > most {
-		return string(s[:most]) + "…"
-	}
-	return text
+	const most = 100
+	return severity.Excerpt(strings.ReplaceAll(text, "`", "'"), most)
 }
 
 // QuantityFinding quotes a value before, one since, and one since of a member that did not change.

@@ -135,10 +135,10 @@ func (s *slowing) told(f *resolve.Facts, p *Proposal, met func(string, worker.At
 	}
 	for i := range f.Onset.News {
 		n := &f.Onset.News[i]
-		met("just then the log says `"+n.Told()+"`", n.At)
+		met("just then the log says `"+inShort(n.Text)+"`", n.At)
 	}
 	if o := f.Onset.Oftener; o != nil {
-		met(fmt.Sprintf("the log has %s like `%s` since then, and %d before", plural(o.Since, "line", "lines"), o.Told(), o.Before), o.At)
+		met(fmt.Sprintf("the log has %s like `%s` since then, and %d before", plural(o.Since, "line", "lines"), inShort(o.Text), o.Before), o.At)
 	}
 }
 
@@ -147,13 +147,13 @@ func (s *slowing) announced(f *resolve.Facts) (text string, at worker.At) {
 	o := f.Onset
 	switch list := f.Contrasts.Settings; {
 	case o != nil && len(o.News) > 0:
-		return "just then the log says `" + o.News[0].Told() + "`", o.News[0].At
+		return "just then the log says `" + inShort(o.News[0].Text) + "`", o.News[0].At
 	case len(list) > 0:
 		x := &list[0]
 		at.File, at.Line = x.Is.File, x.Is.Line
 		return fmt.Sprintf("just then the job's own %s went from %s to %s", x.What, x.Was.Text, x.Is.Text), at
 	case o != nil && o.Oftener != nil:
-		return fmt.Sprintf("since then lines like `%s` come far more often (%d, before %d)", o.Oftener.Told(), o.Oftener.Since, o.Oftener.Before), o.Oftener.At
+		return fmt.Sprintf("since then lines like `%s` come far more often (%d, before %d)", inShort(o.Oftener.Text), o.Oftener.Since, o.Oftener.Before), o.Oftener.At
 	}
 	return "", at
 }
