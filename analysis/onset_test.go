@@ -161,11 +161,13 @@ func TestWhatOnlyThisRunPrintsAtItsStart(t *testing.T) {
 		})
 	}
 	schedule := "2026-02-03 13:59:00 INFO Using schedule 1F1B with %d microbatches and 8 stages.\n"
-	r := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": of("2026-02-03 13:58:00 WARNING frobs are fewer than widgets\n"+fmt.Sprintf(schedule, 4), 2)}, ""),
-		History: written(t, map[string]string{"old.log": of(fmt.Sprintf(schedule, 32), 1)}, "")})
-	for _, want := range []string{"the pipeline idles for 64% of a step instead of 18%", "it printed `WARNING frobs are fewer than widgets`, and the earlier run did not"} {
-		if v := r.Verdict; !strings.Contains(v.Summary, want) {
-			t.Errorf("%q is not in: %s", want, v.Summary)
+	for _, mark := range []string{"2026-02-03 13:58:00 WARNING ", "W0203 13:58:00.123456 7 frob.cc:12] "} {
+		r := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": of(mark+"frobs are fewer than widgets\n"+fmt.Sprintf(schedule, 4), 2)}, ""),
+			History: written(t, map[string]string{"old.log": of(fmt.Sprintf(schedule, 32), 1)}, "")})
+		for _, want := range []string{"the pipeline idles for 64% of a step instead of 18%", "it printed `frobs are fewer than widgets`, and the earlier run did not"} {
+			if v := r.Verdict; !strings.Contains(v.Summary, want) {
+				t.Errorf("%s: %q is not in: %s", mark, want, v.Summary)
+			}
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
 	"faultline/incident"
+	"faultline/knowledge/severity"
 	"faultline/pattern"
 )
 
@@ -25,7 +26,6 @@ const (
 // opening is one line before the first step of a run.
 type opening struct {
 	masked, text string
-	warns        bool // it says that it is a warning
 	at           worker.At
 	file         string
 }
@@ -52,16 +52,13 @@ func openings(ctx context.Context, in *Input, sources []incident.Source, first m
 			text := strings.TrimSpace(string(l))
 			if len(text) >= 8 && len(text) < 512 {
 				at := worker.At{Pos: worker.Pos{File: s.Name, Line: n, Off: off, Len: len(bytes.TrimRight(l, "\r"))}}
-				out = append(out, opening{masks.ReplaceAllString(text, "#"), text, warning.MatchString(text), at, s.Name})
+				out = append(out, opening{masks.ReplaceAllString(text, "#"), text, at, s.Name})
 			}
 			off += int64(len(l)) + 1
 		}
 	}
 	return out
 }
-
-// warning is the level of a line as loggers write it.
-var warning = pattern.New(`\bWARN(?:ING)?\b`)
 
 // paired are the lines that two runs print before their first step, by their text without numbers.
 type paired struct {
@@ -100,7 +97,7 @@ func otherwise(is, was []opening) []resolve.Otherwise {
 		}
 		if b := p.like(a); b != nil {
 			p.add(a, b, false)
-		} else if a.warns {
+		} else if severity.Of([]byte(a.text)).Level >= severity.Warning {
 			p.out = append(p.out, resolve.Otherwise{Is: a.text, IsAt: a.at, Files: p.files[a.masked]})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"faultline/analysis/line"
 	"faultline/analysis/resolve"
 	"faultline/analysis/slow"
 	"faultline/incident"
@@ -186,7 +187,7 @@ func (p *Proposal) otherwise(f *resolve.Facts) {
 // printed says what a run printed at its start, and the earlier one did not.
 func printed(o *resolve.Otherwise) string {
 	is, was := unlike(o)
-	if o.Was == "" {
+	if was == "" {
 		return fmt.Sprintf("at its start it printed `%s`, and the earlier run did not", is)
 	}
 	return fmt.Sprintf("at its start it printed `%s` where the earlier run printed `%s`", is, was)
@@ -201,6 +202,9 @@ func otherwiseFinding(o *resolve.Otherwise) incident.Finding {
 
 // unlike cuts from two lines what they have in common in front, numbers apart unless they differ in nothing else; one word of it stays.
 func unlike(o *resolve.Otherwise) (is, was string) {
+	if o.Was == "" {
+		return inShort(o.Is[line.Parse([]byte(o.Is)).Len:]), ""
+	}
 	x, y := strings.Fields(o.Is), strings.Fields(o.Was)
 	same := func(a, b string) bool { return masked(a) == masked(b) }
 	if o.Numbers {
@@ -210,21 +214,10 @@ func unlike(o *resolve.Otherwise) (is, was string) {
 	for n < min(len(x), len(y)) && same(x[n], y[n]) {
 		n++
 	}
-	if len(y) == 0 {
-		n = len(x) - len(strings.Fields(afterLevel(o.Is))) + 1
-	}
 	from := func(words []string) string {
 		return inShort(strings.Join(words[max(0, min(n, len(words))-1):], " "))
 	}
 	return from(x), from(y)
-}
-
-// afterLevel is a line from its level on.
-func afterLevel(text string) string {
-	if i := strings.Index(text, "WARN"); i >= 0 {
-		return text[i:]
-	}
-	return text
 }
 
 // masked is a word without its numbers.
