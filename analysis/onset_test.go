@@ -128,12 +128,18 @@ func TestALossThatRises(t *testing.T) {
 func TestALossThatRisesAfterAChangeOfScale(t *testing.T) {
 	falls := func(i int) float64 { return 3 + 8*math.Exp(-float64(i)/20) }
 	rises := func(i int) float64 { return falls(i) + 4*(1-math.Exp(-float64(max(0, i-110))/60)) }
-	cfg := "2026-02-03 13:59:00 cfg global_batch=%d peak_lr=%g warmup_steps=200\n"
-	r := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": losses(fmt.Sprintf(cfg, 8192, 0.0024), rises)}, ""),
-		History: written(t, map[string]string{"old.log": losses(fmt.Sprintf(cfg, 1024, 0.0003), falls)}, "")})
-	for _, want := range []string{"by the linear rule (global_batch 1024 → 8192, peak_lr 0.0003 → 0.0024)", "the earlier run had 3.0"} {
-		if v := r.Verdict; !strings.Contains(v.Summary, want) {
-			t.Errorf("%q is not in: %s", want, v.Summary)
+	const cfg = "2026-02-03 13:59:00 cfg global_batch="
+	for _, c := range []struct{ was, is, want string }{
+		{"1024 peak_lr=0.0003", "8192 peak_lr=0.0024", "by the linear rule (global_batch 1024 → 8192, peak_lr 0.0003 → 0.0024)"},
+		{"1024 peak_lr=0.0003", "8192 peak_lr=0.0003", "another size than the earlier one (global_batch 1024 → 8192) and the same learning rate"},
+		{"1024 warmup_steps=200", "8192 warmup_steps=200", "another size than the earlier one (global_batch 1024 → 8192); next"},
+	} {
+		r := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": losses(cfg+c.is+"\n", rises)}, ""),
+			History: written(t, map[string]string{"old.log": losses(cfg+c.was+"\n", falls)}, "")})
+		for _, want := range []string{c.want, "the earlier run had 3.0"} {
+			if v := r.Verdict; !strings.Contains(v.Summary+"; next", want) {
+				t.Errorf("%q is not in: %s", want, v.Summary)
+			}
 		}
 	}
 }

@@ -2,7 +2,9 @@ package mechanism
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -100,31 +102,36 @@ var (
 
 // scaleRule says how the learning rate went with the batch, or with the number of processes; "" where neither changed.
 func scaleRule(is, was map[string]float64) string {
-	factor := func(name *pattern.Regexp) (k float64, text string) {
-		for n, v := range is {
-			if w := was[n]; name.MatchString(n) && w > 0 && w != v && (text == "" || n < text) {
-				k, text = v/w, fmt.Sprintf("%s %.4g → %.4g", n, w, v)
+	names := slices.Sorted(maps.Keys(is))
+	of := func(wanted ...*pattern.Regexp) (k float64, text string) {
+		for _, name := range wanted {
+			for _, n := range names {
+				if w := was[n]; w > 0 && w != is[n] && name.MatchString(n) {
+					return is[n] / w, fmt.Sprintf("%s %.4g → %.4g", n, w, is[n])
+				}
 			}
 		}
-		return k, text
+		return 0, ""
 	}
-	size, sized := factor(batchName)
-	if sized == "" {
-		size, sized = factor(sizeName)
-	}
-	rate, rated := factor(rateName)
+	size, sized := of(batchName, sizeName)
+	rate, rated := of(rateName)
+	kept := slices.ContainsFunc(names, func(n string) bool { return is[n] == was[n] && rateName.MatchString(n) })
 	const near = 0.1
 	switch {
 	case sized == "" && rated == "":
 		return ""
-	case rated == "":
-		return "this run has another size than the earlier one (" + sized + ") and the same learning rate"
 	case sized == "":
 		return "this run has another learning rate than the earlier one (" + rated + ")"
+	case rated == "":
+		text := "this run has another size than the earlier one (" + sized + ")"
+		if kept {
+			text += " and the same learning rate"
+		}
+		return text
 	case math.Abs(rate/size-1) < near:
-		return fmt.Sprintf("the learning rate was raised with the size by the linear rule (%s, %s)", sized, rated)
+		return fmt.Sprintf("the learning rate follows the size by the linear rule (%s, %s)", sized, rated)
 	case math.Abs(rate/math.Sqrt(size)-1) < near:
-		return fmt.Sprintf("the learning rate was raised with the size by the square-root rule (%s, %s)", sized, rated)
+		return fmt.Sprintf("the learning rate follows the size by the square-root rule (%s, %s)", sized, rated)
 	}
 	return fmt.Sprintf("size and learning rate changed by neither rule (%s, %s)", sized, rated)
 }
