@@ -16,19 +16,23 @@ type Bubble struct {
 }
 
 // Bubble computes it: (p−1)/(m+p−1), without interleaving.
-func (f *Facts) Bubble() (b Bubble) {
+func (f *Facts) Bubble() Bubble {
 	j := &f.Job
 	global, at := f.argument("global_batch_size")
 	micro, _ := f.argument("micro_batch_size")
 	if j.PP < 2 || j.DP < 1 || global < 1 || micro < 1 {
-		return b
+		return Bubble{}
 	}
 	if chunks, _ := f.argument("num_layers_per_virtual_pipeline_stage"); chunks > 0 {
-		return b
+		return Bubble{}
 	}
-	b = Bubble{Stages: j.PP, Micro: global / (micro * j.DP), At: at}
-	if b.Micro > 0 {
-		b.Share = float64(b.Stages-1) / float64(b.Micro+b.Stages-1)
+	return bubble(j.PP, global/(micro*j.DP), at)
+}
+
+func bubble(stages, micro int, at worker.At) Bubble {
+	b := Bubble{Stages: stages, Micro: micro, At: at}
+	if stages > 1 && micro > 0 {
+		b.Share = float64(stages-1) / float64(micro+stages-1)
 	}
 	return b
 }
@@ -58,13 +62,9 @@ func bubbleIn(text string, at worker.At) Bubble {
 	if m == nil || p == nil {
 		return Bubble{}
 	}
-	b := Bubble{At: at}
-	b.Micro, _ = strconv.Atoi(m[1] + m[2])
-	b.Stages, _ = strconv.Atoi(p[1] + p[2])
-	if b.Micro > 0 && b.Stages > 1 {
-		b.Share = float64(b.Stages-1) / float64(b.Micro+b.Stages-1)
-	}
-	return b
+	micro, _ := strconv.Atoi(m[1] + m[2])
+	all, _ := strconv.Atoi(p[1] + p[2])
+	return bubble(all, micro, at)
 }
 
 // argument is the whole number that an argument of the job is; 0 where it states none.
