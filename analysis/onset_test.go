@@ -166,8 +166,11 @@ func TestWhatOnlyThisRunPrintsAtItsStart(t *testing.T) {
 			return fmt.Sprintf("step=%d loss=%.4f step_time=%.2f", 10*i, 3-0.001*float64(i), k*took(i, false))
 		})
 	}
-	schedule := "2026-02-03 13:59:00 INFO Using schedule 1F1B with %d microbatches and 8 stages.\n"
-	for _, mark := range []string{"2026-02-03 13:58:00 WARNING ", "W0203 13:58:00.123456 7 frob.cc:12] "} {
+	for mark, schedule := range map[string]string{
+		"2026-02-03 13:58:00 WARNING ":         "2026-02-03 13:59:00 INFO Using schedule 1F1B with %d microbatches and 8 stages.\n",
+		"W0203 13:58:00.123456 7 frob.cc:12] ": "I0203 13:59:00.123456 7 frob.cc:13] n_microbatches=%d pp_stages=8\n",
+		"[2026-02-03 13:58:00] [WARNING] ":     "[2026-02-03 13:59:00] [INFO] 8 pipeline stages, %d chunks\n",
+	} {
 		r := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": of(mark+"frobs are fewer than widgets\n"+fmt.Sprintf(schedule, 4), 2)}, ""),
 			History: written(t, map[string]string{"old.log": of(fmt.Sprintf(schedule, 32), 1)}, "")})
 		for _, want := range []string{"the pipeline idles for 64% of a step instead of 18%", "it printed `frobs are fewer than widgets`, and the earlier run did not"} {

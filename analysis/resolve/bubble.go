@@ -52,8 +52,8 @@ func (f *Facts) Bubbles() (is, was Bubble) {
 }
 
 var (
-	micros = pattern.New(`(?i)(\d+) (?:micro-?batch|chunk)es\b|\b(?:num_?)?micro_?batches[ =:(]+(\d+)`)
-	stages = pattern.New(`(?i)(\d+) (?:pipeline )?stages\b|\b(?:num_?|pipeline_?)?stages[ =:(]+(\d+)`)
+	micros = pattern.New(`(?i)(\d+) (?:micro-?batches|chunks)\b|(?:\b|_)micro_?batches[ =:(]+(\d+)`)
+	stages = pattern.New(`(?i)(\d+) (?:pipeline )?stages\b|(?:\b|_)stages[ =:(]+(\d+)`)
 )
 
 // bubbleIn is that of a line that states both sizes.
