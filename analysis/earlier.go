@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"faultline/analysis/artifact/lines"
 	"faultline/analysis/diagnose"
 	"faultline/analysis/figures"
 	"faultline/analysis/history"
@@ -155,7 +156,7 @@ func (in *Input) repeated(ctx context.Context, facts *resolve.Facts) *resolve.Of
 }
 
 // kindsOf are the kinds of lines in the log that shows most steps, as far as they are looked at, the commonest of them.
-func (in *Input) kindsOf(ctx context.Context, sources []incident.Source, f *resolve.Facts) (out []*saying) {
+func (in *Input) kindsOf(ctx context.Context, sources []incident.Source, f *resolve.Facts) []*saying {
 	const head, most = 2 << 20, 64
 	c := f.Longest(func(*resolve.Point) bool { return true })
 	if c == nil {
@@ -166,25 +167,21 @@ func (in *Input) kindsOf(ctx context.Context, sources []incident.Source, f *reso
 		return nil
 	}
 	text, err := headOf(in.Opener, sources[i], head)
-	if err != nil || ctx.Err() != nil {
+	if err != nil {
 		return nil
 	}
-	by := map[string]*saying{}
-	off := int64(0)
-	for n := int64(1); len(text) > 0; n++ {
-		l, rest, _ := bytes.Cut(text, []byte("\n"))
-		bare := strings.TrimSpace(string(l))
-		if masked := maskedWords(bare); bare != "" && len(bare) < 512 && len(by) < maxKinds {
-			if by[masked] == nil {
-				by[masked] = &saying{masked: masked, text: bare, at: worker.At{Pos: worker.Pos{File: c.File, Line: n, Off: off, Len: len(bytes.TrimRight(l, "\r"))}}}
-				out = append(out, by[masked])
-			}
-			by[masked].since++
+	var all kinds
+	err = lines.Each(ctx, bytes.NewReader(text), func(l lines.Line) error {
+		if k := all.of(l); k != nil {
+			k.seen(c.File, l)
 		}
-		text, off = rest, off+int64(len(l))+1
+		return nil
+	})
+	if err != nil {
+		return nil
 	}
-	slices.SortStableFunc(out, func(a, b *saying) int { return b.since - a.since })
-	return out[:min(len(out), most)]
+	slices.SortStableFunc(all.list, func(a, b *saying) int { return b.since - a.since })
+	return all.list[:min(len(all.list), most)]
 }
 
 func summed(ctx context.Context, in Input, facts *resolve.Facts, files verify.Files) ([]incident.Figure, error) {

@@ -38,14 +38,44 @@ type saying struct {
 	last          int64     // where the last stands
 }
 
+// seen counts a line of the kind.
+func (s *saying) seen(file string, l lines.Line) {
+	if s.since++; s.since == 1 {
+		s.text, s.at = strings.TrimSpace(l.Text), worker.At{Pos: worker.Pos{File: file, Line: l.Line, Off: l.Offset, Len: l.Len}}
+	}
+	s.last = l.Offset
+}
+
+// kinds are the kinds of lines in a log, in their order.
+type kinds struct {
+	by   map[string]*saying
+	list []*saying
+}
+
+// of is the kind of a line; nil where it cannot be quoted, or there are too many.
+func (k *kinds) of(l lines.Line) *saying {
+	masked := maskedWords(l.Text)
+	if masked == "" || !l.Quotable() {
+		return nil
+	}
+	x := k.by[masked]
+	if x == nil && len(k.list) < maxKinds {
+		if k.by == nil {
+			k.by = map[string]*saying{}
+		}
+		x = &saying{masked: masked}
+		k.by[masked], k.list = x, append(k.list, x)
+	}
+	return x
+}
+
 // onsetLook collects what lines say on both sides of a slowdown.
 type onsetLook struct {
-	d       *resolve.Slowdown
-	end     int64 // of the steps
-	table   *timeseries.Log
-	kinds   map[string]*saying
-	order   []string
-	between []string // kinds of the lines between the last normal step and the first slow one
+	d     *resolve.Slowdown
+	end   int64 // of the steps
+	table *timeseries.Log
+	kinds
+	between []*saying // the lines between the last normal step and the first slow one
 }
 
 // onset reads the log of the slowdown again around the moment at which it began.
@@ -64,7 +94,7 @@ func (in *Input) onset(ctx context.Context, facts *resolve.Facts, files verify.F
 	if _, err := io.CopyN(io.Discard, f, from.Off); err != nil {
 		return fmt.Errorf("reading %s: %w", d.Course.File, err)
 	}
-	look := onsetLook{d: &d, end: min(ps[len(ps)-1].At.Off, d.Onset.At.Off+onsetBytes), table: timeseries.NewLog(), kinds: map[string]*saying{}}
+	look := onsetLook{d: &d, end: min(ps[len(ps)-1].At.Off, d.Onset.At.Off+onsetBytes), table: timeseries.NewLog()}
 	err = lines.Each(ctx, io.LimitReader(f, d.Onset.At.Off+onsetBytes-from.Off), func(l lines.Line) error {
 		l.Line, l.Offset = l.Line+from.Line-1, l.Offset+from.Off
 		look.line(l)
@@ -90,19 +120,9 @@ func maskedWords(text string) string {
 
 func (o *onsetLook) line(l lines.Line) {
 	o.table.Line(l)
-	text := strings.TrimSpace(l.Text)
-	if text == "" || !l.Quotable() {
-		return
-	}
-	masked := maskedWords(text)
-	k := o.kinds[masked]
+	k := o.of(l)
 	if k == nil {
-		if len(o.kinds) == maxKinds {
-			return
-		}
-		k = &saying{}
-		o.kinds[masked] = k
-		o.order = append(o.order, masked)
+		return
 	}
 	if l.Offset <= o.d.Last.At.Off {
 		k.before++
@@ -111,12 +131,9 @@ func (o *onsetLook) line(l lines.Line) {
 	if l.Offset > o.end {
 		return // what is printed behind the last step is of the job's end
 	}
-	k.last = l.Offset
-	if k.since++; k.since == 1 {
-		k.text, k.at = text, worker.At{Pos: worker.Pos{File: o.d.Course.File, Line: l.Line, Off: l.Offset, Len: l.Len}}
-		if l.Offset < o.d.Onset.At.Off && k.before == 0 && !aside.MatchString(l.Text) {
-			o.between = append(o.between, masked)
-		}
+	k.seen(o.d.Course.File, l)
+	if k.since == 1 && k.before == 0 && l.Offset < o.d.Onset.At.Off && !aside.MatchString(l.Text) {
+		o.between = append(o.between, k)
 	}
 }
 
@@ -124,8 +141,8 @@ func (o *onsetLook) line(l lines.Line) {
 func (o *onsetLook) sum() *resolve.Onset {
 	out := &resolve.Onset{File: o.d.Course.File}
 	if len(o.between) <= newsLines && !o.d.Gradual {
-		for _, masked := range o.between {
-			if k := o.kinds[masked]; !o.known(masked) && len(out.News) < maxNews {
+		for _, k := range o.between {
+			if len(out.News) < maxNews && !o.known(k) {
 				out.News = append(out.News, resolve.News{Text: k.text, At: k.at})
 			}
 		}
@@ -147,8 +164,7 @@ func (o *onsetLook) oftener() (out *resolve.Oftener) {
 		}
 	}
 	share := steps[1] / math.Max(steps[0], 1)
-	for _, masked := range o.order {
-		k := o.kinds[masked]
+	for _, k := range o.list {
 		if k.since < moreOften || spread*(k.last-k.at.Off) < o.end-o.d.Onset.At.Off || float64(k.since) < moreOften*float64(k.before+1)*math.Max(share, 1) {
 			continue
 		}
@@ -160,14 +176,7 @@ func (o *onsetLook) oftener() (out *resolve.Oftener) {
 }
 
 // known says that a line like it was there before, but for single words.
-func (o *onsetLook) known(masked string) bool {
-	for _, other := range o.order {
-		if other == masked {
-			return false // what comes later was not there before
-		}
-		if alike(masked, other) > leastAlike {
-			return true
-		}
-	}
-	return false
+func (o *onsetLook) known(k *saying) bool {
+	before := o.list[:slices.Index(o.list, k)]
+	return slices.ContainsFunc(before, func(b *saying) bool { return alike(k.masked, b.masked) > leastAlike })
 }
