@@ -112,7 +112,7 @@ func Date(text string) string {
 // remote runs a command on another host: "ssh n01 ibstat", "srun -w n01 ibstat".
 var remote = pattern.New(`^(?:ssh|srun|pdsh|clush)\b(?: -[a-z]\b| --?[\w-]+=\S+)* ([A-Za-z][\w.-]*\d[\w.-]*) `)
 
-// alone is a name by itself, or in a frame, above what is of it: "=== n01 ===".
+// alone is a name in a frame, above what is of it: "=== n01 ===".
 var alone = pattern.New(`^[=*#-]{2,}\s*([A-Za-z][\w.-]*\d)\s*[=*#-]{2,}$`)
 
 // prompt is a short one in front of a command: "h-3$ nproc".
@@ -167,7 +167,7 @@ func (r *reader) line(l *lines.Line, bare, next string) {
 	}
 }
 
-// place takes a line that says whose the lines below it are: a prompt, or a name by itself.
+// place takes a line that says whose the lines below it are: a prompt, or a name in a frame.
 func (r *reader) place(bare string) bool {
 	host, command, ok := lines.Prompt(bare)
 	if m := remote.FindStringSubmatch(command); m != nil {

@@ -70,13 +70,13 @@ func named(text string) (names, values []string, lists []list) {
 	}
 	for _, m := range cell.FindAllStringSubmatchIndex(text, maxNames) {
 		v := strings.TrimRight(text[m[2]:m[3]], ".,")
-		if between := strings.TrimSpace(text[from:m[2]]); len(run.values) > 0 && from > 0 && between == "" {
+		if between := text[from:m[2]]; len(run.values) > 0 && strings.TrimSpace(between) == "" {
 			run.values = append(run.values, v)
-		} else if name := before(text[from:m[2]]); name != "" {
-			end()
-			run = list{name, []string{v}}
 		} else {
 			end()
+			if name := before(between); name != "" {
+				run = list{name, []string{v}}
+			}
 		}
 		from = m[3]
 	}
@@ -101,10 +101,8 @@ func before(text string) string {
 		most = wordsOfName
 	}
 	words = words[max(0, len(words)-most):]
-	for i, w := range words { // a number's unit belongs to what stands in front
-		if i == 0 && len(words) > 1 && len(w) <= 2 {
-			words = words[1:]
-		}
+	if len(words) > 1 && len(words[0]) <= 2 { // the unit of the number in front
+		words = words[1:]
 	}
 	name := strings.Trim(strings.Join(words, " "), ":=.-")
 	if name == "" || !ascii.Letter(name[0]) && name[0] != '_' {
