@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // TestWhatPeopleHandInBesideTheLogs holds evidence as it is collected in the field against what it says of a job together with its logs.
@@ -703,6 +704,19 @@ func TestTheLogOfANodesControllerOpensTheEnd(t *testing.T) {
 		r := diagnosed(t, Input{Sources: written(t, map[string]string{"t.log": steps + c.more, "bmc-hx2.txt": fmt.Sprintf(asserted, c.date)}, "")})
 		if r.Verdict.Status != c.want {
 			t.Errorf("%s: %s, %s", name, r.Verdict.Status, r.Verdict.Summary)
+		}
+	}
+}
+
+func TestAFaultOnTheDayOnWhichTheLogsStop(t *testing.T) {
+	steps := loop(80, "", func(i int, _ bool) string {
+		return fmt.Sprintf("step=%d loss=%.4f step_time=1.00", 10*i, 3-0.001*float64(i))
+	})
+	for day, want := range map[string]bool{"02/03/2026": true, "02/03/26": true, "02/03/2025": false, "02/02/2026": false} {
+		sel := fmt.Sprintf("   1 | %[1]s | 14:38:00 | Memory DIMM_A1 | Uncorrectable ECC | Asserted\n   2 | %[1]s | 14:38:02 | Processor #0x60 | IERR | Asserted\n", day)
+		v := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": steps}, ""), Evidence: written(t, map[string]string{"sel-n7.txt": sel}, "")}).Verdict
+		if got := v.Mechanism == string(knowledge.NodeFailure); got != want {
+			t.Errorf("%s: %s: %s", day, v.Mechanism, v.Summary)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"faultline/analysis/artifact/lines"
 	"faultline/analysis/artifact/rows"
+	"faultline/analysis/line"
 	"faultline/pattern"
 )
 
@@ -26,6 +27,8 @@ var Kind = rows.Kind{
 // event is a row: "  1a | 05/06/2026 | 09:12:03 UTC | Memory DIMM_A1 | Uncorrectable ECC | Asserted". Before the clock is set, "Pre-Init" and
 // seconds stand in the place of date and time. Source: ipmitool lib/ipmi_sel.c.
 var event = pattern.New(`^\s{0,4}[0-9a-f]{1,4} \| ?(\d\d/\d\d/\d{2,4}|Pre-Init) ?\s?\| ?([\d:]{8,10}(?: [A-Z]{3,5})?) ?\| ([\w #./+%-]{1,60}?) \| ([^|]{1,120}?)\s*(?:\| (Asserted|Deasserted).{0,80})?$`)
+
+var shortYear = pattern.New(`/(\d\d)$`)
 
 // meanings are the events that a job feels, by what ipmitool calls them: the longer wording first. Source: IPMI 2.0, table 42-3.
 var meanings = []struct{ event, says string }{
@@ -53,9 +56,10 @@ func row(text string) (rows.Row, bool) {
 	if m == nil || m[5] == "Deasserted" {
 		return rows.Row{}, false
 	}
+	at, _ := line.ParseStamp([]byte(shortYear.ReplaceAllString(m[1], "/20$1") + " " + m[2]))
 	for _, x := range meanings {
 		if strings.Contains(m[4], x.event) {
-			return rows.Row{Says: fmt.Sprintf("%s: %s (%s %s by the BMC's clock)", m[3], x.says, m[1], m[2]), Literals: []string{"| " + m[3] + " |", x.event}}, true
+			return rows.Row{Time: at, Says: fmt.Sprintf("%s: %s (%s %s by the BMC's clock)", m[3], x.says, m[1], m[2]), Literals: []string{"| " + m[3] + " |", x.event}}, true
 		}
 	}
 	return rows.Row{}, false

@@ -9,7 +9,7 @@ import (
 const log = `[root@n2 ~]# ipmitool sel elist
    1 | 05/06/2026 | 09:10:44 | Event Logging Disabled SEL | Log area reset/cleared | Asserted
    2 | 05/06/2026 | 09:12:03 UTC | Memory DIMM_A1 | Uncorrectable ECC | Asserted
-   3 | 05/06/2026 | 09:12:05 | Power Supply PS1 Status | Power Supply AC lost | Asserted
+   3 | 05/06/26 | 09:12:05 | Power Supply PS1 Status | Power Supply AC lost | Asserted
    4 | 05/06/2026 | 09:14:11 | Power Supply PS1 Status | Power Supply AC lost | Deasserted
   1a | Pre-Init  |0000000011| Processor #0x60 | Thermal Trip | Asserted
 `
@@ -21,7 +21,7 @@ func TestWhatTheJobFeelsIsTold(t *testing.T) {
 	}
 	want := []string{
 		"Memory DIMM_A1: main memory had an error that it could not correct (05/06/2026 09:12:03 UTC by the BMC's clock)",
-		"Power Supply PS1 Status: a power supply lost its input (05/06/2026 09:12:05 by the BMC's clock)",
+		"Power Supply PS1 Status: a power supply lost its input (05/06/26 09:12:05 by the BMC's clock)",
 		"Processor #0x60: the processor shut down because it was too hot (Pre-Init 0000000011 by the BMC's clock)",
 	}
 	if len(told) != len(want) {
@@ -36,6 +36,9 @@ func TestWhatTheJobFeelsIsTold(t *testing.T) {
 		}
 		if x.Says != want[i] || x.Host != "n2" {
 			t.Errorf("%s: %q, expected %q", x.Host, x.Says, want[i])
+		}
+		if at := x.Time; i < 2 && (at.Year != 2026 || at.Month != 5 || at.Day != 6) || i == 2 && at.Month != 0 {
+			t.Errorf("%s: %+v", x.Says, at)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"faultline/analysis/artifact/lines"
+	"faultline/analysis/line"
 )
 
 // Kind is one kind of such evidence.
@@ -29,6 +30,8 @@ type Kind struct {
 type Row struct {
 	Says string // one sentence, without a period
 	Of   string // the node that the line names, where it does; else it is its writer's
+	// Time is the line's own, where it states one.
+	Time line.Stamp
 	// Literals are parts of the line on which it rests, in their order: they are looked for again when the report is verified.
 	Literals []string
 }

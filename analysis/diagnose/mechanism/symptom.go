@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"faultline/analysis/line"
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
 	"faultline/incident"
@@ -248,14 +249,20 @@ func stoppedAtFault(s *Scene) *Proposal {
 	if e == nil {
 		return stoppedWithMachine(s.Facts, well)
 	}
-	p := &Proposal{Mechanism: e.Could, Class: Symptom, Rivals: []knowledge.Slug{knowledge.Unknown}, Base: 0.8, Scope: "unknown", Nodes: nodeOrNone(e.Node)}
+	p := stoppedBy(s.Facts, well, e.Could, e.Node, "a kernel log reports a fault that ends jobs", finding("a kernel log reports it", QuoteAt(e.At, nil)))
+	p.Why = "no normal end is logged, and no step was logged after it; clocks and nodes are not compared"
+	return p
+}
+
+// stoppedBy: the logs end after a step, and something else tells of a fault.
+func stoppedBy(f *resolve.Facts, well *Proposal, slug knowledge.Slug, node, fault string, found incident.Finding) *Proposal {
+	p := &Proposal{Mechanism: slug, Class: Symptom, Rivals: []knowledge.Slug{knowledge.Unknown}, Base: 0.8, Scope: "unknown", Nodes: nodeOrNone(node)}
 	if len(p.Nodes) > 0 {
 		p.Scope = "node"
 	}
-	last := s.Facts.Progress[len(s.Facts.Progress)-1]
-	p.Summary = fmt.Sprintf("the logs stop after step %d, and a kernel log reports a fault that ends jobs", last.Step)
-	p.Why = "no normal end is logged, and no step was logged after it; clocks and nodes are not compared"
-	p.For = append([]incident.Finding{finding("a kernel log reports it", QuoteAt(e.At, nil))}, well.For...)
+	p.Summary = fmt.Sprintf("the logs stop after step %d, and %s", f.Progress[len(f.Progress)-1].Step, fault)
+	p.Why = "no normal end is logged; clocks and nodes are not compared"
+	p.For = append([]incident.Finding{found}, well.For...)
 	return p
 }
 
@@ -264,36 +271,22 @@ func stoppedWithMachine(f *resolve.Facts, well *Proposal) *Proposal {
 	if well.Ending != incident.EndUnseen || len(f.Progress) < 3 {
 		return nil
 	}
-	last := f.Progress[len(f.Progress)-1]
+	last := &f.Progress[len(f.Progress)-1].At.Stamp
 	for _, told := range f.Handed.Rows {
 		for _, row := range told.Rows {
-			if !told.Kind.Machine || !onDay(row.Says, &last) {
-				continue
+			if told.Kind.Machine && sameDay(&row.Time, last) {
+				return stoppedBy(f, well, knowledge.NodeFailure, cmp.Or(row.Of, resolve.ShortHost(row.Host), f.NodeOfFile(told.File)), "a node's own event log reports a fault on that day",
+					finding(row.Says, QuotePlace(told.File, row.Place, &incident.Predicate{Literals: row.Literals})))
 			}
-			p := &Proposal{Mechanism: knowledge.NodeFailure, Class: Symptom, Rivals: []knowledge.Slug{knowledge.Unknown}, Base: 0.8, Scope: "unknown"}
-			if p.Nodes = nodeOrNone(cmp.Or(row.Of, resolve.ShortHost(row.Host), f.NodeOfFile(told.File))); len(p.Nodes) > 0 {
-				p.Scope = "node"
-			}
-			p.Summary = fmt.Sprintf("the logs stop after step %d, and a node's own event log reports a fault on that day", last.Step)
-			p.Why = "no normal end is logged; clocks and nodes are not compared"
-			p.For = append([]incident.Finding{finding(row.Says, QuotePlace(told.File, row.Place, &incident.Predicate{Literals: row.Literals}))}, well.For...)
-			return p
 		}
 	}
 	return nil
 }
 
-// onDay says that a text holds the date of a step, as the tools of management controllers write it. A step without a year is of any.
-func onDay(text string, step *resolve.ProgressPoint) bool {
-	t := step.At.Stamp
-	if t.Month == 0 || t.Day == 0 {
-		return false
-	}
-	day, year := fmt.Sprintf("%02d/%02d/", t.Month, t.Day), ""
-	if t.Year > 0 {
-		year = fmt.Sprint(t.Year)
-	}
-	return strings.Contains(text, day+year) || strings.Contains(text, fmt.Sprintf("%s-%02d-%02d", year, t.Month, t.Day))
+// sameDay compares dates as written. One without a year is of any.
+func sameDay(a, b *line.Stamp) bool {
+	year := a.Year == b.Year || a.Year == 0 || b.Year == 0
+	return a.Month > 0 && a.Month == b.Month && a.Day == b.Day && year
 }
 
 // spokeLast is a kernel's event that would end a job whose end nobody tells, where no step shows that it went on; nil where there is none.
