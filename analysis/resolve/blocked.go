@@ -2,7 +2,9 @@ package resolve
 
 import (
 	"slices"
+	"sort"
 
+	"faultline/analysis/artifact/timeseries"
 	"faultline/analysis/slow"
 	"faultline/analysis/worker"
 )
@@ -84,43 +86,41 @@ func (f *Facts) tellingOfSaves() map[string]*savesTold {
 	return files
 }
 
+// next is the first line of a course from a place on, or its last.
+func (c *Course) next(off int64) *Point {
+	i := sort.Search(len(c.Points)-1, func(i int) bool { return c.Points[i].At.Off >= off })
+	return &c.Points[i]
+}
+
 // timedSaves are saves that a timer measures.
 func (f *Facts) timedSaves(c *Course, told *savesTold) (out []blocking) {
-	next := 0
 	for _, i := range told.timed {
 		r := &f.Obs.Phases[i]
-		for next < len(c.Points)-1 && c.Points[next].At.Off < r.Off {
-			next++
-		}
 		at := r.At
 		if r.Times[0].Place.Len > 0 {
 			at.Pos = r.Times[0].Place
 		}
-		out = append(out, blocking{r.Times[0].Max, at, &c.Points[next]})
+		out = append(out, blocking{r.Times[0].Max, at, c.next(r.Off)})
 	}
 	return out
 }
 
 // countedSaves are numbers of the log's own rows that say how long a save took, in whatever words.
 func (f *Facts) countedSaves(c *Course) (out []blocking) {
-	for i := range f.Handed.Series {
-		x := &f.Handed.Series[i]
-		if x.File != c.File {
-			continue
-		}
-		for _, s := range x.Table.Series {
-			if class, _ := slow.Measure(s.What); class != slow.Save || !slow.Timed(s.What) || len(out) > 0 {
-				continue
-			}
-			next := 0
-			for k := range s.Points {
-				p := &s.Points[k]
-				for next < len(c.Points)-1 && c.Points[next].At.Off < p.Offset {
-					next++
-				}
-				out = append(out, blocking{p.Value, worker.At{Pos: worker.Pos{File: x.File, Line: p.Line, Off: p.Offset, Len: p.Len}}, &c.Points[next]})
-			}
-		}
+	i := slices.IndexFunc(f.Handed.Series, func(x SeriesFile) bool { return x.File == c.File })
+	if i < 0 {
+		return nil
+	}
+	all := f.Handed.Series[i].Table.Series
+	k := slices.IndexFunc(all, func(s *timeseries.Series) bool {
+		class, _ := slow.Measure(s.What)
+		return class == slow.Save && slow.Timed(s.What)
+	})
+	if k < 0 {
+		return nil
+	}
+	for _, p := range all[k].Points {
+		out = append(out, blocking{p.Value, worker.At{Pos: worker.Pos{File: c.File, Line: p.Line, Off: p.Offset, Len: p.Len}}, c.next(p.Offset)})
 	}
 	return out
 }
