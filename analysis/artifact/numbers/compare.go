@@ -94,13 +94,17 @@ func FirstNaN(points []Point) (Origin, bool) {
 			best, found = o, true
 		}
 	}
+	if !found {
+		return Origin{}, false
+	}
 	// If another series shows numbers that were none before, the origin is not known.
 	for _, p := range points {
-		if found && p.NaN && !reduced(all[series{p.What, p.Name, p.Group}][p.Step]) && (p.Step < best.First.Step || p.Step == best.First.Step && p.Rank != best.First.Rank) {
+		sooner := p.Step < best.First.Step || p.Step == best.First.Step && p.Rank != best.First.Rank
+		if p.NaN && sooner && !reduced(all[series{p.What, p.Name, p.Group}][p.Step]) {
 			return Origin{}, false
 		}
 	}
-	return best, found
+	return best, true
 }
 
 // reduced says that a value is none on all ranks in one step: it is of all of them, as a global norm is, and follows whoever was first.
