@@ -146,13 +146,15 @@ const leastRepeated = 10
 // repeated finds the kind of line that this run's log has most often, and the earlier run's has not.
 func (in *Input) repeated(ctx context.Context, facts *resolve.Facts) *resolve.Oftener {
 	was := in.kindsOf(ctx, in.earlierLogs, in.preceding.Facts)
-	var most *resolve.Oftener
 	for _, k := range in.kindsOf(ctx, in.Sources, facts) {
-		if k.since >= leastRepeated && (most == nil || k.since > most.Since) && !slices.ContainsFunc(was, func(o *saying) bool { return alike(o.masked, k.masked) > leastAlike }) {
-			most = &resolve.Oftener{News: resolve.News{Text: k.text, At: k.at}, Since: k.since}
+		if k.since < leastRepeated {
+			break
+		}
+		if !slices.ContainsFunc(was, func(o *saying) bool { return alike(o.masked, k.masked) > leastAlike }) {
+			return &resolve.Oftener{News: resolve.News{Text: k.text, At: k.at}, Since: k.since}
 		}
 	}
-	return most
+	return nil
 }
 
 // kindsOf are the kinds of lines in the log that shows most steps, as far as they are looked at, the commonest of them.
