@@ -82,7 +82,10 @@ func (x *shift) tells() bool {
 		if !q.Apart || q.Class != "" || math.IsNaN(q.IsAt.Value) {
 			return !q.Apart || q.Class != ""
 		}
-		return high >= farApart*low || q.Uniform && q.Rest >= uniformRest && high >= uniformFar*low
+		if isSet := q.Uniform && q.Rest >= uniformRest; isSet {
+			return high >= uniformFar*low
+		}
+		return high >= farApart*low
 	})
 }
 
