@@ -125,14 +125,10 @@ func (f *Facts) track(x *SeriesFile, s *timeseries.Series, node string, d *Slowd
 func (f *Facts) trackOf(x *SeriesFile, s *timeseries.Series, node string, job map[string]bool) *moved.Track {
 	t := &moved.Track{Series: s, File: x.File}
 	if m := fileOfRank.FindStringSubmatch(stem(x.File)); m != nil && !slices.ContainsFunc(s.Keys, func(k timeseries.Key) bool { return k.Name == "rank" }) {
-		own := *s
-		own.Keys = append(slices.Clone(s.Keys), timeseries.Key{Name: "rank", Value: m[1]})
-		t.Series = &own
+		t.Series = ofRank(s, s.Keys, m[1])
 	}
 	if k := len(s.Keys) - 1; k >= 0 && s.Keys[k].Name == timeseries.Index && f.ofEachRank(x.Table, s.What) {
-		own := *s
-		own.Keys = append(slices.Clone(s.Keys[:k]), timeseries.Key{Name: "rank", Value: s.Keys[k].Value})
-		t.Series = &own
+		t.Series = ofRank(s, s.Keys[:k], s.Keys[k].Value)
 		if id, err := strconv.Atoi(s.Keys[k].Value); err == nil {
 			t.Node = f.RankNode(id)
 		}
@@ -148,6 +144,13 @@ func (f *Facts) trackOf(x *SeriesFile, s *timeseries.Series, node string, job ma
 	}
 	t.Ours = job[ShortHost(t.Node)]
 	return t
+}
+
+// ofRank is a series with the rank that its file or its place in a list gives it.
+func ofRank(s *timeseries.Series, keys []timeseries.Key, rank string) *timeseries.Series {
+	own := *s
+	own.Keys = append(slices.Clone(keys), timeseries.Key{Name: "rank", Value: rank})
+	return &own
 }
 
 // ofEachRank says that a list has a number for each rank.
