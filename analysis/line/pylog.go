@@ -34,16 +34,7 @@ func (c *cursor) stamp(k int) bool {
 	if i < len(b) {
 		i++
 	}
-	if host, e := kernelHost(b, i); e > 0 {
-		s.Emitter = Kernel
-		if c.p.Who.Host == "" {
-			c.p.Who.Host = host
-		}
-		i = e
-	} else if e := c.program(i); e > 0 {
-		s.Emitter = Collector
-		i = e
-	}
+	i = c.origin(i, &s)
 	c.push(s)
 	c.i = i
 	c.written(s)
@@ -51,29 +42,35 @@ func (c *cursor) stamp(k int) bool {
 	return true
 }
 
-// program reads "host python3[4021]: " at i: a line that a program of the job printed, and the journal or syslog collected. Its end, 0 where
-// nothing like it stands there.
-func (c *cursor) program(i int) int {
+// origin reads who wrote what follows at i, "gn01 kernel: " or a program of the job that the journal or syslog collected, "gn01 python3[4021]: ",
+// and gives its end. A daemon's name stays: its line is read by it.
+func (c *cursor) origin(i int, s *Stamp) int {
 	b := c.b
 	e := closing(b, i, 256, ' ')
 	if e <= i || !hostname(b[i:e]) {
-		return 0
+		return i
 	}
-	open := e + 1
-	for isAlnum(at(b, open)) || at(b, open) == '_' || at(b, open) == '.' || at(b, open) == '-' {
-		open++
+	pid, end := tagged(b, e+1)
+	ofJob := func() bool {
+		return slices.ContainsFunc(programs, func(p string) bool { return hasAt(b, e+1, p) })
 	}
-	pid, end := number(b, open+1, 9)
-	if at(b, open) != '[' || end <= open+1 || !hasAt(b, end, "]: ") || !slices.ContainsFunc(programs, func(p string) bool { return hasAt(b, e+1, p) }) {
-		return 0
+	switch {
+	case hasAt(b, e, " kernel: "):
+		s.Emitter, end = Kernel, e+len(" kernel: ")
+	case pid != Unknown && at(b, end) == ' ' && ofJob():
+		s.Emitter, end = Collector, end+1
+		if c.p.Who.Pid == Unknown {
+			c.p.Who.Pid = pid
+		}
+	case end > 0 && s.Kind == MonthDay:
+		s.Emitter, end = Kernel, e+1 // the journal's clock: local time of the node
+	default:
+		return i
 	}
 	if c.p.Who.Host == "" {
 		c.p.Who.Host = c.names.of(b[i:e])
 	}
-	if c.p.Who.Pid == Unknown {
-		c.p.Who.Pid = pid
-	}
-	return end + len("]: ")
+	return end
 }
 
 // programs are how the programs of jobs begin that are named in the journal: the interpreter, and what PyTorch calls its processes.
@@ -82,55 +79,36 @@ var programs = []string{"python", "pt_main_thread", "pt_elastic", "torchrun"}
 
 // syslog reads " host kernel: " or " host " behind "Jul 09 10:42:47".
 func (c *cursor) syslog(i int, s Stamp) bool {
-	b := c.b
-	if i < len(b) {
+	if i < len(c.b) {
 		i++
 	}
 	s.Emitter = Collector
-	if host, e := kernelHost(b, i); e > 0 {
-		s.Emitter = Kernel
-		if c.p.Who.Host == "" {
-			c.p.Who.Host = host
-		}
-		i = e
-	} else if e := c.program(i); e > 0 {
-		i = e
-	} else if e := closing(b, i, 256, ' '); e > i && hostname(b[i:e]) && daemon(b, e+1) {
-		s.Emitter = Kernel // the journal's clock: local time of the node
-		if c.p.Who.Host == "" {
-			c.p.Who.Host = c.names.of(b[i:e])
-		}
-		i = e + 1
-	}
+	i = c.origin(i, &s)
 	c.push(s)
 	c.i = i
 	c.inner = c.inner || s.Emitter == Kernel
 	return true
 }
 
-// kernelHost reads "host kernel: " at i.
-func kernelHost(b []byte, i int) (string, int) {
-	e := closing(b, i, 256, ' ')
-	if e <= i || !hasAt(b, e, " kernel: ") || !hostname(b[i:e]) {
-		return "", 0
-	}
-	return string(b[i:e]), e + len(" kernel: ")
-}
-
-// daemon says that "name[pid]: " or "name: " stands at i.
-func daemon(b []byte, i int) bool {
+// tagged reads "name[pid]:" or "name:" at i, as syslog names programs; end is 0 where neither stands there.
+func tagged(b []byte, i int) (pid, end int) {
 	for j := i; j < len(b) && j-i < 48; j++ {
 		switch ch := b[j]; {
 		case ch == '[':
-			_, e := number(b, j+1, 9)
-			return e > j+1 && at(b, e) == ']' && at(b, e+1) == ':'
+			if n, e := number(b, j+1, 9); e > j+1 && hasAt(b, e, "]:") {
+				return n, e + len("]:")
+			}
+			return Unknown, 0
 		case ch == ':':
-			return j > i && at(b, j+1) == ' '
+			if j > i && at(b, j+1) == ' ' {
+				return Unknown, j + 1
+			}
+			return Unknown, 0
 		case !isAlnum(ch) && ch != '-' && ch != '_' && ch != '.' && ch != '/':
-			return false
+			return Unknown, 0
 		}
 	}
-	return false
+	return Unknown, 0
 }
 
 // levels of Python, absl and UCX loggers, longest first where one begins another.
