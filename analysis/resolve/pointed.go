@@ -1,7 +1,6 @@
 package resolve
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -91,18 +90,18 @@ func (f *Facts) nodesIn(text string) map[string]bool {
 
 // meetingPlace is the node where all processes meet, "" where nothing tells it: that it is the one that is not reached may be the fault of each of
 // them.
-func (f *Facts) meetingPlace() string {
-	hosts := map[string]bool{}
+func (f *Facts) meetingPlace() (only string) {
+	told := false
 	for i := range f.Obs.Facts {
-		if x := &f.Obs.Facts[i]; x.Key == "master" {
-			node, _ := f.nodeNamed(x.Value)
-			hosts[node] = true
+		x := &f.Obs.Facts[i]
+		if x.Key != "master" {
+			continue
 		}
-	}
-	for node := range maps.Keys(hosts) {
-		if len(hosts) == 1 {
-			return node
+		node, _ := f.nodeNamed(x.Value)
+		if told && node != only {
+			return ""
 		}
+		told, only = true, node
 	}
-	return ""
+	return only
 }
