@@ -25,7 +25,7 @@ func launcherHandlers() []handler {
 		{"section", []string{"-Begin global rank ", "-End global rank ", "Global rank ", " crashed with exit code "}, readSection},
 		{"mpirun", []string{"noticed that process rank ", "Process name: ", " (first noticed rank "}, readMPIExit},
 		{"mpiexec", []string{" RUNNING AT "}, readHydraExit},
-		{"rank ended", []string{" exited with ", " died from ", " exited on ", " killed by ", " terminated by ", " exit with "}, readRankEnd},
+		{"rank ended", rankEndLiterals(), readRankEnd},
 		{"deepspeed launcher", []string{"WORLD INFO DICT: ", "num_local_procs="}, readDeepSpeedLauncher},
 		{"rank monitor", []string{"RankMonitorServer"}, readRankMonitor},
 	}

@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"strings"
+
 	"faultline/analysis/line"
 	"faultline/pattern"
 )
@@ -149,9 +151,24 @@ func (r *reader) mpiEnded(c ChildFailed) {
 	}
 }
 
-// rankEnd finds how launchers tell of the end of one rank, whoever wrote them: "x1002c1s0b0n0: rank 29 exited with code 1" (Cray PALS),
-// "rank 4 on n07 died from signal 11".
-var rankEnd = pattern.New(`(?i)^\s*(?:([a-z][\w.-]*[\w-]): )?(?:mpi )?rank[ #]?(\d{1,7})(?: \(?(?:on|at) (?:node |host )?([\w.-]+)\)?)?(?:,? \(?pid[ =:]\d+\)?)? (?:has |was )?(?:exit(?:ed)?|died|killed|terminated|aborted|crashed)(?: \w+)?(?: (?:with|from|by|on|due to)) (?:a |an |the |non-?zero )?(?:exit )?(code|status|signal)[ :=]{1,2}(\d{1,3})\b`)
+// How launchers tell of the end of one rank, whoever wrote them: "x1002c1s0b0n0: rank 29 exited with code 1" (Cray PALS), "rank 4 on n07 died from
+// signal 11".
+var (
+	rankEnds  = []string{"exited", "exit", "died", "killed", "terminated", "aborted"} // readSection reads "crashed"
+	rankEndBy = []string{"with", "from", "by", "on", "due to"}
+	rankEnd   = pattern.New(`(?i)^\s*(?:([a-z][\w.-]*[\w-]): )?(?:mpi )?rank[ #]?(\d{1,7})(?: \(?(?:on|at) (?:node |host )?([\w.-]+)\)?)?(?:,? \(?pid[ =:]\d+\)?)? (?:has |was )?` +
+		`(?:` + strings.Join(rankEnds, "|") + `) (?:` + strings.Join(rankEndBy, "|") + `) (?:a |an |the |non-?zero )?(?:exit )?(code|status|signal)[ :=]{1,2}(\d{1,3})\b`)
+)
+
+// rankEndLiterals are the literals of such lines.
+func rankEndLiterals() (out []string) {
+	for _, how := range rankEnds {
+		for _, by := range rankEndBy {
+			out = append(out, " "+how+" "+by+" ")
+		}
+	}
+	return out
+}
 
 func readRankEnd(r *reader, rec *record) bool {
 	m := rankEnd.FindSubmatch(rec.Msg)

@@ -85,6 +85,8 @@ func TestHowLaunchersTellOfTheEndOfARank(t *testing.T) {
 		{"rank 4 on n07 died from signal 11\n", 4, -11, "n07"},
 		{"Rank 7 (on node gx-3) was killed by signal 6\n", 7, -6, "gx-3"},
 		{"n3: rank 12 exited with non-zero exit status 70\n", 12, 70, "n3"},
+		{"rank 5 died with signal 11\n", 5, -11, ""},
+		{"MPI rank 6 aborted due to signal 6\n", 6, -6, ""},
 		{"rank 3 died from signal 15\n", 0, 0, ""},
 		{"rank 3 exited with code 0\n", 0, 0, ""},
 		{"rank 3 killed by signal 9\n", -1, -9, ""},
