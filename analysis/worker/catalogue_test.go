@@ -60,6 +60,11 @@ func TestForeseenReadersExist(t *testing.T) {
 	if got := Foreseen("ClientError: An error occurred (RequestTimeTooSkewed) when calling the GetObject operation"); !slices.Contains(got, "codes") {
 		t.Errorf("a code of a public vocabulary is foreseen by %v", got)
 	}
+	for name, l := range map[string]string{"rank ended": "rank 4 on n07 died from signal 11", "slurm failed node": "Killing JobId=77120 on failed node vn17"} {
+		if got := Foreseen(l); !slices.Equal(got, []string{name}) {
+			t.Errorf("%q is foreseen by %q", l, got)
+		}
+	}
 	if got := Foreseen("slurmstepd: error: *** JOB 42 ON gn01 CANCELLED AT 2026-01-02T03:04:05 DUE TO TIME LIMIT ***"); len(got) != 1 || got[0] != "slurmstepd end" {
 		t.Errorf("readers of an end: %q", got)
 	}

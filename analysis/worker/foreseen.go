@@ -12,8 +12,8 @@ import (
 // and numbers that speak for themselves (losses, norms, times).
 var foreseen = []string{
 	"timeout", "state", "dump", "signal", "desync", "mismatch", "barrier", "clients", "DDP parameters",
-	"child failed", "child exit", "own end", "shell", "restart", "mpirun", "mpiexec", "rank monitor",
-	"srun error", "srun end", "slurmstepd end", "slurm oom", "slurm kill task", "slurm prolog", "slurmstepd output", "slurm talk", "batch end",
+	"child failed", "child exit", "own end", "shell", "restart", "mpirun", "mpiexec", "rank ended", "rank monitor",
+	"srun error", "srun end", "slurmstepd end", "slurm oom", "slurm failed node", "slurm kill task", "slurm prolog", "slurmstepd output", "slurm talk", "batch end",
 	"RAS missing", "RAS dead", "Horovod stall", "JAX barrier", "storage", "connection reset", "overflow", "NVIDIA straggler detection",
 }
 
