@@ -23,8 +23,9 @@ type Envelope struct {
 	// Text and, behind them, that of its end.
 	From int
 	At   []int32
-	// Stamp is when, by the runtime's clock or the logger's.
+	// Stamp is when, by the runtime's clock or the logger's, and By who wrote it, by the collector's columns.
 	Stamp Stamp
+	By    *Who // nil where they do not say; it is valid until the next call
 	// Partial says that the runtime cut a long line here; Errors, that the stream is that of errors.
 	Partial, Errors bool
 	// Whole says that the text is a message of a logger: nothing of it stands on the next line.
@@ -41,6 +42,11 @@ func (e *Envelope) Place(i int) int {
 
 // Unwrapper takes envelopes off lines. The zero value is ready; it is not for use by several goroutines.
 type Unwrapper struct {
+	// Columns are what a collector puts into the lines; nil where none does.
+	Columns *Columns
+	names   Names
+	by      Who
+
 	text [2][]byte
 	at   [2][]int32
 }
@@ -86,6 +92,40 @@ var measured = map[string]bool{
 // Unwrap takes the envelope off a line, and what is within it if that is another. It reports false where there is none; what it returns
 // then has only the stamp of a record that is read as it is.
 func (u *Unwrapper) Unwrap(raw []byte) (Envelope, bool) {
+	c := u.Columns
+	if c == nil {
+		return u.known(raw)
+	}
+	if c.form == nil {
+		e, ok := u.known(raw)
+		if u.by = c.record(raw, &u.names); u.by != NoOne {
+			e.By = &u.by
+		}
+		return e, ok
+	}
+	n, by, when, ok := c.take(raw, &u.names)
+	if !ok {
+		return u.known(raw)
+	}
+	e, within := u.known(raw[n:])
+	if !within {
+		e = Envelope{Text: raw[n:]}
+	}
+	e.From += n
+	for i := range e.At {
+		e.At[i] += int32(n)
+	}
+	if e.Stamp.Kind == NoStamp {
+		e.Stamp = when
+	}
+	if u.by = by; by != NoOne {
+		e.By = &u.by
+	}
+	return e, true
+}
+
+// known takes off envelopes that need not be learned.
+func (u *Unwrapper) known(raw []byte) (Envelope, bool) {
 	if len(raw) == 0 || raw[0] != '{' && raw[0] != ' ' && raw[0] != '\t' && !isDigit(raw[0]) {
 		return u.escaped(raw)
 	}
@@ -161,6 +201,9 @@ func (u *Unwrapper) object(b []byte, room int) (Envelope, bool) {
 		return Envelope{}, false
 	}
 	r := record{b: b}
+	if u.Columns != nil {
+		r.own = u.Columns.text
+	}
 	r.scan()
 	e, list := &r.e, r.texts()
 	if r.steps && e.Stamp.Kind != NoStamp {
@@ -186,10 +229,11 @@ type record struct {
 	logged   []member // texts of members that hold what was logged
 	captured []member // texts that end as a line does
 	loki     member
-	docker   bool // it is Docker's: what was logged may be a part of a line
-	steps    bool // it holds measured numbers
-	foreign  bool // what was logged is in another member than Loki's
-	streamed bool // a word in it is the name of a stream
+	docker   bool   // it is Docker's: what was logged may be a part of a line
+	steps    bool   // it holds measured numbers
+	foreign  bool   // what was logged is in another member than Loki's
+	streamed bool   // a word in it is the name of a stream
+	own      string // the member that holds what was logged, where it is no usual one
 
 	depth int
 	key   []byte // of the value that follows; nil: none does
@@ -243,7 +287,7 @@ func (r *record) text(m member) {
 	if r.key == nil || r.depth > maxDepth {
 		return
 	}
-	holds := logged[string(r.key)]
+	holds := logged[string(r.key)] || r.own != "" && string(r.key) == r.own
 	switch {
 	case !holds && bytes.HasSuffix(text, []byte(`\n`)):
 		r.captured = append(r.captured, m)

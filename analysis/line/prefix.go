@@ -80,6 +80,21 @@ func (w Who) Labelled(outer Who) Who {
 	return w
 }
 
+// CollectedBy adds to w what the columns of a collector say of the writer.
+func (w Who) CollectedBy(by *Who) Who {
+	if by == nil {
+		return w
+	}
+	outer := *by
+	outer.Pid = Unknown // else the host would be that of a process of the container's
+	own := w
+	w = w.Labelled(outer)
+	if w.Pid == Unknown && own.Host == "" {
+		w.Pid = by.Pid
+	}
+	return w
+}
+
 type cursor struct {
 	b []byte
 	i int

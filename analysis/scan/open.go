@@ -125,6 +125,12 @@ func PlainSize(r io.Reader) (int64, bool) {
 
 func (p *plain) Close() error { return p.f.Close() }
 
+// ReadAt reads any part of the file, whatever was read before.
+func (p *plain) ReadAt(b []byte, off int64) (int, error) { return p.f.ReadAt(b, off) }
+
+// Size is how many bytes the file has.
+func (p *plain) Size() int64 { return p.size }
+
 // counter counts the bytes of the stored file.
 type counter struct {
 	r io.Reader

@@ -78,22 +78,34 @@ func ncclCallHandlers() []handler {
 // spoken hands a line of NCCL to the reader of NCCL's own logs, which knows what else it may say: networks, addresses, versions. Where
 // calls are printed that reader needs every line, so the file is read once more, and what was gathered of it is of no use.
 func (r *reader) spoken(l *scan.Line) {
-	if r.called || l.TextOff != l.Off {
+	if l.TextOff == l.Off && r.decided {
+		r.heard(l.Text, l.Off, l.No, l.Hits)
+	}
+}
+
+// heard is spoken of a line that holds these literals.
+func (r *reader) heard(text []byte, off, no int64, hits []uint16) {
+	if r.called {
 		return
 	}
-	for _, id := range l.Hits {
+	for _, id := range hits {
 		if !r.table.nccl[id] {
 			continue
 		}
 		if r.nccl == nil {
 			r.nccl = nccl.NewCollector(r.file)
 		}
-		text, off := bytes.TrimRight(l.Text, "\r"), l.Off
+		text = bytes.TrimRight(text, "\r")
+		from, n := 0, len(text)
 		if r.margin != nil {
-			n := r.margin(text)
-			text, off = text[n:], off+int64(n)
+			from = r.margin(text)
+			text, n = text[from:], n-from
 		}
-		r.nccl.Take(text, nccl.At{Line: l.No, Off: off, Len: len(text)})
+		if e, ok := r.passing.Unwrap(text); ok {
+			text, n = e.Text, e.Place(len(e.Text))-e.Place(0)
+			from += e.Place(0)
+		}
+		r.nccl.Take(text, nccl.At{Line: no, Off: off + int64(from), Len: n})
 		return
 	}
 }

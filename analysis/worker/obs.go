@@ -445,6 +445,8 @@ type Tail struct {
 	Writers     []WriterSpan
 	// Rhythm is that of the last lines with a time; nil where too few are known.
 	Rhythm *Rhythm
+	// Columns are what a collector put before each line; nil where none did.
+	Columns *line.Columns
 	// Hostless counts the lines looked at that name no host.
 	Hostless int64
 	// Unclassified counts this file's lines that look like errors and match nothing. Dropped counts observations beyond

@@ -52,7 +52,8 @@ func (r *reader) glance(no, off int64, seg []byte) {
 func (r *reader) written(no, off int64, seg []byte) {
 	var stamp line.Stamp
 	raw := seg
-	if e, ok := r.passing.Unwrap(seg); ok {
+	e, ok := r.passing.Unwrap(seg)
+	if ok {
 		seg, _, _ = bytes.Cut(e.Text[bytes.LastIndexByte(e.Text, '\r')+1:], []byte{'\n'})
 		stamp = e.Stamp
 	}
@@ -65,7 +66,7 @@ func (r *reader) written(no, off int64, seg []byte) {
 	rec.Pos = Pos{File: r.file, Line: no, Off: off, Len: len(raw)}
 	stamped(rec.Prefix, stamp)
 	told := r.clocks.tell(rec.Prefix)
-	if rec.Who, rec.Stamp = rec.Prefix.Who, rec.Prefix.Stamp; told {
+	if rec.Who, rec.Stamp = rec.Prefix.Who.CollectedBy(e.By), rec.Prefix.Stamp; told {
 		rec.Stamp.Emitter = line.Container
 	}
 }

@@ -314,6 +314,9 @@ func newScanner(d *dispatch) (*Scanner, error) {
 // read, with the reason in its Tail; only a cancelled context is an error.
 func Read(ctx context.Context, name string, src io.Reader, sc *Scanner) (*Observations, error) {
 	r := newReader(name, sc)
+	if f, ok := src.(randomAccess); ok {
+		r.at, r.size = f, f.Size()
+	}
 	tail := tailReader{r: src}
 	stats, err := sc.ScanNews(ctx, &tail, r.peek, r.visit)
 	if ctx.Err() != nil {
@@ -326,7 +329,7 @@ func Read(ctx context.Context, name string, src io.Reader, sc *Scanner) (*Observ
 	t := Tail{
 		File: name, Bytes: stats.Bytes, Lines: stats.Lines, EndsClean: stats.EndsClean && err == nil, Drawn: err == nil && tail.drawn(), NULs: stats.NULs,
 		First: r.first, Last: r.last, Writers: r.spans(), Hostless: r.hostless, Unclassified: r.unclassified, Dropped: r.dropped, Joined: r.joined,
-		Compared: r.clocks.known && !r.clocks.alien, Ahead: r.clocks.ahead, Rhythm: r.pulse.rhythm(stats.Bytes - tailBytes),
+		Columns: r.envelopes.Columns, Compared: r.clocks.known && !r.clocks.alien, Ahead: r.clocks.ahead, Rhythm: r.pulse.rhythm(stats.Bytes - tailBytes),
 	}
 	for _, h := range stats.Holes {
 		t.Holes = append(t.Holes, Hole{Off: h.Off, Len: h.Len})
@@ -338,6 +341,12 @@ func Read(ctx context.Context, name string, src io.Reader, sc *Scanner) (*Observ
 	r.obs.UnclassifiedN = r.unclassified
 	r.obs.NCCL = r.said()
 	return r.obs, nil
+}
+
+// randomAccess is a content of which any part can be read.
+type randomAccess interface {
+	io.ReaderAt
+	Size() int64
 }
 
 func newReader(name string, sc *Scanner) *reader {

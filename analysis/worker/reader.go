@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"io"
 	"slices"
 
 	"faultline/analysis/artifact/nccl"
@@ -83,6 +84,9 @@ type reader struct {
 	does       effect         // what reading the line at hand did so far
 	envelopes  line.Unwrapper // of lines
 	passing    line.Unwrapper // of lines that are only counted
+	at         io.ReaderAt    // the file, where any part of it can be read,
+	size       int64          // and its size
+	collected  line.Who       // who wrote the line at hand, by a collector's columns
 
 	// Scratch space, to spare the allocator the many records.
 	plain   []byte // text without ANSI codes
@@ -168,7 +172,7 @@ func (r *reader) idle(l *scan.Line) bool {
 
 // alone reports whether the next line is read by itself: nothing above it waits for more, and no column cuts it.
 func (r *reader) alone() bool {
-	return r.width == 0 && r.margin == nil && r.held == nil && r.part == nil
+	return r.width == 0 && r.margin == nil && r.envelopes.Columns == nil && r.held == nil && r.part == nil
 }
 
 // look reads a line, unless the head of the file is still being kept.

@@ -29,6 +29,7 @@ type phys struct {
 	at     []int32    // where each byte of raw stands, and behind them its end, from off on; nil: side by side
 	end    int32      // of a part: where it ends
 	stamp  line.Stamp // of the envelope
+	by     *line.Who  // the writer, by a collector's columns
 }
 
 // place is where n bytes of raw stand in the file.
@@ -171,7 +172,7 @@ func (r *reader) record(p *phys, at int, raw []byte, known bool) {
 	rec.Msg = text[min(max(rec.Prefix.Len, 0), len(text)):]
 	rec.Pos = p.place(r.file, at, len(raw))
 	stamped(rec.Prefix, p.stamp)
-	rec.Who = rec.Prefix.Who
+	rec.Who = rec.Prefix.Who.CollectedBy(p.by)
 	if p.records > 0 {
 		rec.Who = rec.Who.Labelled(p.outer)
 	}
