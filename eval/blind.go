@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -28,6 +29,8 @@ const (
 	Blind Trial = "blind"
 	// Drift rewrites the lines that the verdict rests on, with everything known.
 	Drift Trial = "drift"
+	// Collected merges the logs of the processes into one file, each line behind a prefix that was made up for the case.
+	Collected Trial = "collected"
 )
 
 // Sure is from which confidence on a verdict is acted on.
@@ -105,6 +108,9 @@ func (t *Tried) run(ctx context.Context, dir string, opts Options) error {
 		return err
 	}
 	t.ID, t.Label, t.Fails = c.ID, c.label(), !c.control()
+	if t.Trial == Collected {
+		return t.collect(ctx, &c, opts, temp)
+	}
 	if in.Sources, err = bury(in.Sources, filepath.Join(temp, "buried"), seedOf(c.ID)); err != nil {
 		return err
 	}
@@ -141,6 +147,67 @@ func (t *Tried) run(ctx context.Context, dir string, opts Options) error {
 	}
 	t.judge(&c, today, then, again.Sources, key)
 	return nil
+}
+
+// collect runs a simulated case twice with all its processes in one log: behind srun's labels, and as another collector has them.
+func (t *Tried) collect(ctx context.Context, c *caseFile, opts Options, temp string) error {
+	if c.Spec == nil {
+		return nil
+	}
+	inc, err := merged(*c.Spec)
+	if err != nil {
+		return fmt.Errorf("playing a case again: %w", err)
+	}
+	c.Truth = &inc.Truth
+	r := rand.New(rand.NewPCG(seedOf(t.ID), 2))
+	k := madeUp(r)
+	if n := len(opts.Collectors); n > 0 {
+		k = opts.Collectors[r.IntN(n)]
+	}
+	again := *inc
+	again.Files, t.Tried = k.recollect(inc)
+	t.Out = []string{k.Template}
+	if !t.Tried {
+		return nil
+	}
+	var reports [2]*incident.Report
+	for i, inc := range []*simulate.Incident{inc, &again} {
+		dir := filepath.Join(temp, fmt.Sprint(i))
+		if err := simulate.Write(dir, inc); err != nil {
+			return err
+		}
+		_, in, err := load(filepath.Join(dir, inc.ID), func() (string, error) { return temp, nil })
+		if err != nil {
+			return err
+		}
+		if reports[i], err = protected(ctx, in, opts.engine()); err != nil {
+			return err
+		}
+	}
+	today, then := reports[0], reports[1]
+	right, judged := rightOf(c, today)
+	t.Today = judged && right
+	t.Confident = t.Today && today.Verdict.Confidence >= Sure
+	key := keyLines(today)
+	for i := range key {
+		t.Key = append(t.Key, fmt.Sprintf("%s:%d %s", key[i].File, key[i].Line, key[i].Text))
+		key[i].Text = label.ReplaceAllString(key[i].Text, "")
+	}
+	t.judge(c, today, then, nil, key)
+	if t.Today && len(today.Verdict.Root.Ranks)+len(today.Verdict.Root.Nodes) > 0 {
+		ok := samePlace(&today.Verdict, &then.Verdict, k.tellsProcess())
+		t.Placed = &ok
+	}
+	return nil
+}
+
+// samePlace says that the ranks are named again, or, where none are or nobody tells the processes of a node apart, the nodes. A collector may
+// give a node the name of its container.
+func samePlace(today, then *incident.Verdict, processes bool) bool {
+	if len(today.Root.Ranks) > 0 && (processes || len(then.Root.Ranks) > 0) {
+		return slices.Equal(today.Root.Ranks, then.Root.Ranks)
+	}
+	return len(then.Root.Nodes) == len(today.Root.Nodes)
 }
 
 // judge compares what was said with what is right; where no truth is established, with what is said today.
@@ -279,7 +346,7 @@ func quoted(screen string, r *incident.Report, sources []incident.Source, key []
 	shown := letters(screen)
 	texts := linesOf(sources)
 	for _, k := range key {
-		if strings.Contains(screen, fmt.Sprintf("%s:%d", k.File, k.Line)) {
+		if k.Line > 0 && strings.Contains(screen, fmt.Sprintf("%s:%d", k.File, k.Line)) {
 			return true
 		}
 		for _, s := range r.Standouts {
@@ -288,7 +355,7 @@ func quoted(screen string, r *incident.Report, sources []incident.Source, key []
 			}
 		}
 		text := k.Text
-		if all := texts(k.File); int(k.Line) <= len(all) {
+		if all := texts(k.File); k.Line > 0 && int(k.Line) <= len(all) {
 			text = all[k.Line-1]
 		}
 		words := letters(spoken(plain(text)))
@@ -332,7 +399,7 @@ func placed(today *incident.Verdict, then *incident.Report, screen string, sourc
 		ok := slices.Equal(root.Ranks, today.Root.Ranks) || rankIn(screen, n)
 		told := slices.ContainsFunc(key, func(k incident.Evidence) bool {
 			all := texts(k.File)
-			return rankIn(k.File, n) || int(k.Line) <= len(all) && rankIn(plain(all[k.Line-1]), n)
+			return rankIn(k.File, n) || k.Line > 0 && int(k.Line) <= len(all) && rankIn(plain(all[k.Line-1]), n)
 		})
 		if ok || told {
 			return &ok

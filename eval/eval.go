@@ -26,6 +26,8 @@ type Options struct {
 	Diagnose Diagnose
 	// Readers names those readers of the engine that have wordings of their own and would read a line; for Try.
 	Readers func(line string) []string
+	// Collectors are those of the trial Collected; none: made up for each case.
+	Collectors []Collector
 	// Sized gives the engine a case's number of ranks, too. Without it, it gets what most people give: the logs.
 	Sized bool
 	// Workers is how many cases run at a time; 0 means GOMAXPROCS. It never changes the scoreboard.

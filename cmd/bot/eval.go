@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -55,6 +56,8 @@ Exit code: 0 on success; 1 when a case cannot be read, or a field is not what wa
 	fs.StringArrayVar(&v.ignore, "ignore", nil, "with --against: this `FIELD` and everything in it may change; may be repeated\ne.g. --ignore terminal")
 	fs.BoolVar(&v.sized, "with-world-size", false, "also give the engine each case's number of ranks; most people give only the logs\ne.g. --with-world-size")
 	fs.BoolVar(&v.blind, "blind", false, "run each case again without any knowledge of the lines its verdict cites, buried in noise\ne.g. --blind")
+	fs.BoolVar(&v.collected, "collected", false, "run each case again with its logs merged into one, each line behind a prefix that was made up for the case\ne.g. --collected")
+	fs.StringVar(&v.collectors, "collectors", "", "with --collected, take the prefixes from FILE: name, source, kind (text, json) and template, a line each\ne.g. --collectors formats.tsv")
 	fs.BoolVar(&v.drift, "drift", false, "run each case again with the lines its verdict rests on reworded, buried in noise\ne.g. --drift")
 	complete(cmd, "format", []string{"text", "markdown", "json"})
 	cmd.RunE = e.does(v.run)
@@ -71,8 +74,13 @@ type evaluation struct {
 	sample          bool
 	ignore          []string
 	blind, drift    bool
+	collected       bool
+	collectors      string
 	sized           bool
 }
+
+// tries says that cases are run twice.
+func (v *evaluation) tries() bool { return v.blind || v.drift || v.collected }
 
 // sampled is how many simulated incidents are tried where no case is named.
 const sampled = 200
@@ -81,7 +89,7 @@ func (v *evaluation) run(ctx context.Context, e env, dirs []string) (int, error)
 	if _, _, err := v.load(e.err); err != nil {
 		return exitUsage, err
 	}
-	if (v.blind || v.drift) && len(dirs) == 0 && v.simulated == 0 {
+	if v.tries() && len(dirs) == 0 && v.simulated == 0 {
 		v.simulated = sampled
 	}
 	if err := v.valid(dirs); err != nil {
@@ -102,10 +110,10 @@ func (v *evaluation) valid(dirs []string) error {
 		return usage("--with-world-size is for scores: frozen cases always get their number of ranks")
 	case v.against != "" && (v.freeze != "" || len(dirs) > 0 || v.simulated > 0):
 		return usage("--against runs only the frozen cases")
-	case (v.blind || v.drift) && (v.against != "" || v.freeze != ""):
-		return usage("--blind and --drift keep a separate score; they freeze nothing")
-	case (v.blind || v.drift) && v.format == "markdown":
-		return usage("--format markdown: --blind and --drift write only text or json")
+	case v.tries() && (v.against != "" || v.freeze != ""):
+		return usage("--blind, --drift and --collected keep a separate score; they freeze nothing")
+	case v.tries() && v.format == "markdown":
+		return usage("--format markdown: --blind, --drift and --collected write only text or json")
 	case v.against == "" && (v.sample || len(v.ignore) > 0):
 		return usage("--sample and --ignore only work with --against")
 	case v.against != "" && v.format == "markdown":
@@ -141,7 +149,7 @@ func (v *evaluation) score(ctx context.Context, e env, dirs []string) (int, erro
 		}
 		dirs = append(dirs, dir)
 	}
-	if v.blind || v.drift {
+	if v.tries() {
 		return v.try(ctx, e, dirs)
 	}
 	count := newCounter(e.err)
@@ -169,12 +177,17 @@ func (v *evaluation) try(ctx context.Context, e env, dirs []string) (int, error)
 	for _, t := range []struct {
 		trial eval.Trial
 		asked bool
-	}{{eval.Blind, v.blind}, {eval.Drift, v.drift}} {
+	}{{eval.Blind, v.blind}, {eval.Drift, v.drift}, {eval.Collected, v.collected}} {
 		if !t.asked {
 			continue
 		}
+		collectors, err := readCollectors(v.collectors)
+		if err != nil {
+			return exitUnreadable, err
+		}
 		count := newCounter(e.err)
-		tried, err := eval.Try(ctx, dirs, t.trial, eval.Options{Diagnose: diagnoseCase, Sized: v.sized, Readers: worker.Foreseen, Workers: v.workers, Progress: count.update})
+		tried, err := eval.Try(ctx, dirs, t.trial,
+			eval.Options{Diagnose: diagnoseCase, Sized: v.sized, Readers: worker.Foreseen, Collectors: collectors, Workers: v.workers, Progress: count.update})
 		count.clear()
 		if err != nil {
 			return exitUnreadable, err
@@ -189,6 +202,24 @@ func (v *evaluation) try(ctx context.Context, e env, dirs []string) (int, error)
 		}
 	}
 	return exitOK, nil
+}
+
+// readCollectors reads how collectors write lines.
+func readCollectors(file string) ([]eval.Collector, error) {
+	if file == "" {
+		return nil, nil
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading how collectors write: %w", err)
+	}
+	var out []eval.Collector
+	for l := range strings.Lines(string(b)) {
+		if f := strings.Split(strings.TrimSuffix(l, "\n"), "\t"); len(f) >= 4 && (f[2] == "text" || f[2] == "json") {
+			out = append(out, eval.Collector{Template: strings.Join(f[3:], "\t"), JSON: f[2] == "json"})
+		}
+	}
+	return out, nil
 }
 
 // diagnoseCase runs the engine as an operator would, on one worker: cases already run side by side.
