@@ -62,16 +62,16 @@ func openings(ctx context.Context, in *Input, sources []incident.Source, first m
 
 // paired are the lines that two runs print before their first step, by their text without numbers.
 type paired struct {
-	is, was []opening
-	files   map[string][]string // of this run that hold such a line
-	before  map[string][]int    // lines of the earlier run
-	here    map[string]int
-	out     []resolve.Otherwise
+	was    []opening
+	files  map[string][]string // of this run that hold such a line
+	before map[string][]int    // lines of the earlier run
+	here   map[string]int
+	out    []resolve.Otherwise
 }
 
 // otherwise pairs lines of this run with lines of the earlier one that say the same otherwise. A warning that only this run prints needs none.
 func otherwise(is, was []opening) []resolve.Otherwise {
-	p := paired{is: is, was: was, files: map[string][]string{}, before: map[string][]int{}, here: map[string]int{}}
+	p := paired{was: was, files: map[string][]string{}, before: map[string][]int{}, here: map[string]int{}}
 	for i := range was {
 		p.before[was[i].masked] = append(p.before[was[i].masked], i)
 	}

@@ -180,7 +180,6 @@ type Run struct {
 	Started bool
 	StartAt At
 	Version string
-	Pid     int // 0 unknown
 	Last    Time
 	LastAt  At
 	Ended   Ending
@@ -199,15 +198,12 @@ type Stall struct {
 	Recovered  int64 // growth of getbatch.gfn.n
 	// Waited is the growth of getbatch.rxwait.ns: how long batches waited for entries of others, all added up.
 	Waited time.Duration
-	Errors int64 // growth of err.getbatch.n
 	Ticks  int
 }
 
 // FileInfo is one file of a daemon.
 type FileInfo struct {
 	Name        string
-	Bytes       int64
-	Lines       int64
 	First, Last Time
 	Head        Head
 	// WarningsOnly: an ERROR file, which repeats what the INFO file holds.
@@ -215,7 +211,6 @@ type FileInfo struct {
 	// CopyOf is the file that holds all of it and more.
 	CopyOf    string
 	ReadError string
-	EndsClean bool
 	Glued     int // records that were glued to the one before
 }
 

@@ -37,7 +37,7 @@ func (s *set) daemon() Daemon {
 	copied := copies(s.files)
 	var all, errors []*part
 	for _, f := range s.files {
-		info := FileInfo{Name: f.name, Bytes: f.stats.Bytes, Lines: f.stats.Lines, WarningsOnly: f.warningsOnly(), ReadError: f.err, EndsClean: f.stats.EndsClean, Glued: f.glued}
+		info := FileInfo{Name: f.name, WarningsOnly: f.warningsOnly(), ReadError: f.err, Glued: f.glued}
 		if n := len(f.parts); n > 0 {
 			info.Head, info.First, info.Last = f.parts[0].head, f.parts[0].first, f.parts[n-1].last
 		}
@@ -144,7 +144,7 @@ func (l *lives) begin(p *part) {
 	} else if p.head != StartedUp {
 		l.hole(Time{}, p.first, BeforeFirst)
 	}
-	l.d.Runs = append(l.d.Runs, Run{Start: p.first, Started: p.head == StartedUp, StartAt: p.at, Pid: p.pid, Baseless: p.head != StartedUp})
+	l.d.Runs = append(l.d.Runs, Run{Start: p.first, Started: p.head == StartedUp, StartAt: p.at, Baseless: p.head != StartedUp})
 	l.sums = map[string]int64{}
 }
 

@@ -78,7 +78,7 @@ func (r *reader) stalls(t *tick, batches int) {
 	}
 	o.gfn, o.wait = gfn, wait
 	o.To, o.End = t.time, t.at
-	o.Recovered, o.Errors, o.Waited = gfn-o.gfn0, max(0, bad-o.bad0), time.Duration(max(0, wait-o.wait0))
+	o.Recovered, o.Waited = gfn-o.gfn0, time.Duration(max(0, wait-o.wait0))
 	o.Ticks++
 }
 

@@ -48,8 +48,6 @@ type Answer struct {
 	Why       string // in one sentence
 	// From and To bound what was looked at, by the job's clock.
 	From, To resolve.Moment
-	// Stall is when the job first met its trouble.
-	Stall resolve.Moment
 	// Covered is true where every known daemon's log covers the window; Missing says what does not.
 	Covered bool
 	Missing []string
@@ -289,7 +287,6 @@ func (x *inquiry) answer() *Answer {
 		a.Daemons = append(a.Daemons, x.self(i))
 	}
 	slices.Sort(a.Daemons)
-	a.Stall = x.Stall
 	if x.Stall.Valid {
 		a.From, a.To = x.Stall.Add(-lookBack), x.Stall
 		if end := x.Facts.Job.End; end.Valid && end.T > a.To.T {

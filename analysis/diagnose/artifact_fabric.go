@@ -26,7 +26,7 @@ func fabricArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 		a.Files = append(a.Files, x.File)
 	}
 	slices.Sort(a.Files)
-	w := fabricWords{f: f, x: f.Fabric, said: map[string]bool{}}
+	w := fabricWords{x: f.Fabric, said: map[string]bool{}}
 	w.faults()
 	w.growth()
 	w.downs()
@@ -58,7 +58,6 @@ func fabricArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 }
 
 type fabricWords struct {
-	f    *resolve.Facts
 	x    *resolve.Fabric
 	out  []incident.Finding
 	said map[string]bool

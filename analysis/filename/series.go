@@ -14,9 +14,7 @@ import (
 type SeriesInfo struct {
 	// Template is the name with '*' for the number.
 	Template string
-	Job      string
-	Kind     string // "node", "task" or "rank"
-	Have     []int  // ascending
+	Have     []int // ascending
 	// Missing are the numbers below the largest that no file has. It is empty where the files are too sparse to be a
 	// dense series (one log for each eighth rank, say).
 	Missing []int
@@ -52,7 +50,7 @@ func Series(names []string) []SeriesInfo {
 		}
 		s := by[template]
 		if s == nil {
-			s = &SeriesInfo{Template: template, Job: n.Job, Kind: kind, width: width}
+			s = &SeriesInfo{Template: template, width: width}
 			by[template] = s
 		}
 		s.width = max(s.width, width)

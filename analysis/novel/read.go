@@ -21,7 +21,7 @@ import (
 
 // Read reads one file.
 func Read(ctx context.Context, name string, src io.Reader, o Options) (*File, error) {
-	r := &reader{opts: o, kinds: map[uint64]*Kind{}, writers: map[line.Who]*line.Who{}, warned: threads{}, file: &File{Name: name, Stepped: o.LastStep >= 0, LastStep: o.LastStep, Size: o.Size}}
+	r := &reader{opts: o, kinds: map[uint64]*Kind{}, writers: map[line.Who]*line.Who{}, warned: threads{}, file: &File{Name: name, Stepped: o.LastStep >= 0, Size: o.Size}}
 	zones := r.plan()
 	r.buf = make([]byte, roomFor(zones, o.Size))
 	for i, z := range zones {
@@ -234,7 +234,7 @@ func (r *reader) logged(b []byte, place Place) {
 func (r *reader) meet(h uint64, b []byte, at Place) *Kind {
 	r.plain = line.StripANSI(r.plain, b)
 	text := r.plain
-	k := &Kind{Hash: h, At: at, first: at}
+	k := &Kind{At: at, first: at}
 	if !bare(text) {
 		k.Sign, k.Text = signed(text)
 		k.Boxed = r.record != nil

@@ -45,7 +45,6 @@ type Place struct {
 
 // Kind is one shape of lines in one file.
 type Kind struct {
-	Hash   uint64
 	Text   string // of the line that is quoted: the first one, or the first after the last step
 	At     Place  // of that line
 	N      int64  // lines of it
@@ -72,15 +71,14 @@ type Kind struct {
 
 // File is what was read of one file.
 type File struct {
-	Name     string
-	Kinds    []*Kind // in the order of their first lines
-	Lines    int64
-	Size     int64
-	Stepped  bool // it has step lines
-	LastStep int64
-	Skipped  int64 // bytes that were not looked at
-	Binary   bool  // it is no text: bytes of 0 stand in it
-	Crowded  bool  // it has more shapes than are kept: what is rare is not known
+	Name    string
+	Kinds   []*Kind // in the order of their first lines
+	Lines   int64
+	Size    int64
+	Stepped bool  // it has step lines
+	Skipped int64 // bytes that were not looked at
+	Binary  bool  // it is no text: bytes of 0 stand in it
+	Crowded bool  // it has more shapes than are kept: what is rare is not known
 }
 
 // Stop is how a program of any language says that it cannot go on: an exception, a panic, an abort, with the innermost frame of its stack

@@ -166,7 +166,6 @@ func (l *Line) Holds(file string, off int64) bool {
 type candidate struct {
 	Line
 	kind    *Kind
-	file    *File
 	files   int
 	before  int64 // lines printed before the last step of their file
 	who     []line.Who
@@ -227,7 +226,7 @@ func Weigh(files []*File, w World, n int) []Line {
 			}
 			c := by[key]
 			if c == nil {
-				c = &candidate{Line: Line{File: f.Name, At: k.At, Text: k.Text, Template: Hash([]byte(t)), Level: k.Sign.Level, Rank: -1}, kind: k, file: f, few: true, world: &w, rank: map[int]bool{}, spoke: map[int]Spot{}, stated: map[int]Spot{}, first: map[string]int64{}}
+				c = &candidate{Line: Line{File: f.Name, At: k.At, Text: k.Text, Template: Hash([]byte(t)), Level: k.Sign.Level, Rank: -1}, kind: k, few: true, world: &w, rank: map[int]bool{}, spoke: map[int]Spot{}, stated: map[int]Spot{}, first: map[string]int64{}}
 				by[key] = c
 				all = append(all, c)
 			}
@@ -276,7 +275,7 @@ func (c *candidate) merge(f *File, k *Kind) {
 	c.before += earlier
 	when := c.when(f, k)
 	if c.kind == k || where > c.side || where == c.side && c.better(k, when) {
-		c.kind, c.file, c.File, c.At, c.Text, c.Stop, c.time = k, f, f.Name, k.At, k.Text, k.Stop, when
+		c.kind, c.File, c.At, c.Text, c.Stop, c.time = k, f.Name, k.At, k.Text, k.Stop, when
 	}
 	c.outcome, c.Boxed = c.kind.outcome, c.kind.Boxed
 	c.side = max(c.side, where)

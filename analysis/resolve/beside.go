@@ -11,7 +11,6 @@ import (
 
 // Mark is where something stands in a file of evidence.
 type Mark struct {
-	File string
 	lines.Place
 }
 

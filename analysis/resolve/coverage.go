@@ -211,7 +211,7 @@ func (c *Coverage) cut(f *Facts) {
 		case c.paired[t.File]: // as it should be
 		case t.Bytes == 0:
 			how = "empty"
-		case len(t.Holes) > 0:
+		case t.Holed:
 			how, note = "hole", "runs of NUL bytes: the node or its file system lost unwritten data"
 		case torn && report.Valid && last.Valid && last.T+last.Unc < report.T-earlySlack:
 			how, note = "truncated-early", "stops mid-line, before the incident"

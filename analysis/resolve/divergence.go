@@ -10,7 +10,6 @@ import (
 
 // Divergence is a loss that fell, and rises since.
 type Divergence struct {
-	Course         *Course
 	Start, Low, Is float64 // medians at the start and at the end, and the lowest between
 	LowAt, Last    *Point
 	// Onset is the first line since which the loss stays above its lowest.
@@ -87,7 +86,7 @@ func divergence(c *Course, ps []*Point, resumed bool) (d Divergence, ok bool) {
 	if low < end || n-low < max(fewPoints, n/divergeSince) {
 		return d, false
 	}
-	d = Divergence{Course: c, Start: robust.Median(y[:end]), Low: y[low], Is: robust.Median(y[n-end:]), LowAt: ps[low], Last: ps[n-1], Resumed: resumed}
+	d = Divergence{Start: robust.Median(y[:end]), Low: y[low], Is: robust.Median(y[n-end:]), LowAt: ps[low], Last: ps[n-1], Resumed: resumed}
 	noise := jitter(x)
 	rise, fell := d.Is-d.Low, d.Start-d.Low
 	top := d.Low

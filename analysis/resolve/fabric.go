@@ -91,7 +91,6 @@ func (g *Growth) Excess() bool {
 // Total is one counter at one moment.
 type Total struct {
 	Node    string
-	Ours    bool
 	File    string
 	Reading *fabric.Reading
 	Meaning fabric.Meaning
@@ -348,12 +347,12 @@ func (b *fabricBuilder) counters() {
 		m, _ := fabric.MeaningOf(k.name)
 		switch first, last, ok := ordered(s); {
 		case len(s) == 1:
-			b.total(k.node, ours[k.node], s[0], m)
+			b.total(k.node, s[0], m)
 		case !ok:
 			for _, x := range s {
 				unordered[x.file] = true
 			}
-			b.total(k.node, ours[k.node], s[len(s)-1], m)
+			b.total(k.node, s[len(s)-1], m)
 		case last.r.Value < first.r.Value:
 			b.out.Reset++
 		default:
@@ -382,9 +381,9 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-func (b *fabricBuilder) total(node string, ours bool, s sample, m fabric.Meaning) {
+func (b *fabricBuilder) total(node string, s sample, m fabric.Meaning) {
 	if s.r.Value > 0 {
-		b.out.Totals = append(b.out.Totals, Total{node, ours, s.file, s.r, m})
+		b.out.Totals = append(b.out.Totals, Total{node, s.file, s.r, m})
 	}
 }
 

@@ -151,7 +151,7 @@ func (g *gpus) unreachable(t *trouble) []*candidate {
 	var out []*candidate
 	from, _ := g.f.ran(t)
 	add := func(s *GPUState, p gpustate.Place, pci string, rank int, mechanism knowledge.Slug, text string) {
-		e := &KernelEvent{Event: &kernel.Event{Kind: kernel.OffBus, PCI: pci, Pid: -1, Links: -1, Message: p.Text, Count: 1}, At: s.At(p), Node: s.Node, NodeBasis: s.NodeBasis, Rank: rank, RankBasis: "the address of its GPU"}
+		e := &KernelEvent{Event: &kernel.Event{Kind: kernel.OffBus, PCI: pci, Pid: -1, Links: -1, Message: p.Text, Count: 1}, At: s.At(p), Node: s.Node, Rank: rank, RankBasis: "the address of its GPU"}
 		if r, alien := g.of(s.Node, pci); rank == NoRank {
 			e.Rank, e.Alien = r, alien
 		}

@@ -33,11 +33,10 @@ const (
 // KernelEvent is an event of a kernel log on the job's timeline.
 type KernelEvent struct {
 	*kernel.Event
-	At        worker.At
-	Node      string // "" unknown
-	NodeBasis string
-	T         Moment
-	When      When
+	At   worker.At
+	Node string // "" unknown
+	T    Moment
+	When When
 	// Lead is how many seconds before the trouble it was; negative is after it began. It counts where T is valid.
 	Lead float64
 	// Rank is whose GPU or process it is, NoRank unknown, and RankBasis what proves it. Alien: it is another job's.
@@ -342,16 +341,16 @@ func has(known map[string]int, pci string) bool { _, ok := known[pci]; return ok
 
 func (g *gpus) event(k *KernelLog, e *kernel.Event, node, basis string) *KernelEvent {
 	f := g.f
-	out := &KernelEvent{Event: e, Node: node, NodeBasis: basis, Rank: NoRank,
+	out := &KernelEvent{Event: e, Node: node, Rank: NoRank,
 		At: worker.At{Pos: worker.Pos{File: k.File, Line: e.Line, Off: e.Off, Len: e.Len}, Stamp: e.Stamp}}
 	if h := ShortHost(e.Host); h != "" {
-		out.Node, out.NodeBasis = h, "host in the line"
+		out.Node = h
 	}
 	who := line.NoOne
 	who.Host = out.Node
 	out.At.By = &who
 	if out.Node == "" && e.Task >= 0 && f.ident.taskNode[e.Task] != "" {
-		out.Node, out.NodeBasis = f.ident.taskNode[e.Task], "srun's label"
+		out.Node = f.ident.taskNode[e.Task]
 	}
 	if e.Pid > 0 && out.Node != "" {
 		if r, ok := f.ident.pid[fileInt{"host:" + out.Node, e.Pid}]; ok && r >= 0 {
@@ -361,7 +360,7 @@ func (g *gpus) event(k *KernelLog, e *kernel.Event, node, basis string) *KernelE
 	if e.Kind == kernel.OOM && out.Node == "" && e.Pid > 0 {
 		if c := g.reaped(e.Pid); c != nil {
 			out.Rank, out.RankBasis = c.Rank, "its process ID, which the launcher saw killed"
-			out.Node, out.NodeBasis = ShortHost(c.Host), "the launcher that saw the process killed"
+			out.Node = ShortHost(c.Host)
 		}
 	}
 	if r, alien := g.of(out.Node, e.PCI); out.Rank == NoRank && (e.Kind == kernel.Xid || e.Kind == kernel.OffBus || e.Kind == kernel.AMDGPU || e.Kind == kernel.AER) {

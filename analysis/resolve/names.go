@@ -27,7 +27,6 @@ type Naming struct {
 	By    int      // the writer, or NoRank
 	On    string   // and its node
 	At    *worker.At
-	Text  string // of the line
 }
 
 // mostNamings bounds what is kept: a large job that breaks down prints the same of each pair of its ranks.
@@ -90,7 +89,7 @@ func (f *Facts) firstOut() *Naming {
 		return nil
 	}
 	fl := first[0]
-	n := &Naming{Whose: knowledge.FirstOut, Name: taskWords(fl.Tasks), By: NoRank, At: fl.At, Text: fl.Text}
+	n := &Naming{Whose: knowledge.FirstOut, Name: taskWords(fl.Tasks), By: NoRank, At: fl.At}
 	n.leadsTo(f.place(n, &whom{kind: knowledge.AsTask, numbers: fl.Tasks, hosts: nonEmpty(fl.Node)}))
 	return n
 }
@@ -107,7 +106,7 @@ type whom struct {
 
 // naming reads one line; nil where it names nobody but its writer.
 func (f *Facts) naming(s *knowledge.Signature, at *worker.At, text string) *Naming {
-	n := &Naming{Sign: s.ID, By: NoRank, On: f.NodeOf(*at), At: at, Text: s.Meaning}
+	n := &Naming{Sign: s.ID, By: NoRank, On: f.NodeOf(*at), At: at}
 	if r, ok := f.RankOf(*at); ok {
 		n.By = r
 	}

@@ -26,7 +26,7 @@ func (f *Facts) pointedAt() (all []*Naming) {
 			case node == on || on == "":
 				continue
 			case !by[on]:
-				all = append(all, &Naming{Whose: knowledge.Unreached, Name: node, Nodes: []string{node}, By: f.rankOr(*at), On: on, At: at, Text: text})
+				all = append(all, &Naming{Whose: knowledge.Unreached, Name: node, Nodes: []string{node}, By: f.rankOr(*at), On: on, At: at})
 			}
 			agree, by[on] = agree && all[0].Nodes[0] == node, true
 		}

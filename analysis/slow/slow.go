@@ -90,11 +90,9 @@ var classes = func() map[string]Class {
 // Phase is one phase of a step, in seconds: the medians before the onset and since. Min is that of the fastest rank, 0 where
 // only one value is printed.
 type Phase struct {
-	Name             string
-	MinWas, MinIs    float64
-	MaxWas, MaxIs    float64
-	ReportsN         int // on the side with fewer of them
-	WasIndex, NowIdx int // of reports that state the medians, for quotations
+	Name          string
+	MinWas, MinIs float64
+	MaxWas, MaxIs float64
 }
 
 // Grew is by how much the slowest rank takes longer.

@@ -436,8 +436,7 @@ type Tail struct {
 	Lines     int64
 	EndsClean bool // last byte is \n, no hole, decompression reached its end
 	Drawn     bool // what stands behind the last \n is a whole picture of a progress bar, which ends in none
-	NULs      int64
-	Holes     []Hole
+	Holed     bool // runs of NUL bytes stand in it
 	ReadError string
 	// First and Last are the first and last stamps in the file and, by writer, the last line of each writer that a
 	// prefix names.
@@ -445,8 +444,6 @@ type Tail struct {
 	Writers     []WriterSpan
 	// Rhythm is that of the last lines with a time; nil where too few are known.
 	Rhythm *Rhythm
-	// Columns are what a collector put before each line; nil where none did.
-	Columns *line.Columns
 	// Hostless counts the lines looked at that name no host.
 	Hostless int64
 	// Unclassified counts this file's lines that look like errors and match nothing. Dropped counts observations beyond
@@ -459,11 +456,6 @@ type Tail struct {
 	// Compared: its lines state a collector's clock beside the program's, and the collector's shows Ahead more: whole half hours.
 	Compared bool
 	Ahead    time.Duration
-}
-
-// Hole is a run of NUL bytes.
-type Hole struct {
-	Off, Len int64
 }
 
 // WriterSpan is what one prefix-named writer wrote in one file, as far as lines were looked at: those that hold a

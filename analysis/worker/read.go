@@ -327,12 +327,9 @@ func Read(ctx context.Context, name string, src io.Reader, sc *Scanner) (*Observ
 	r.courses()
 	r.putInOrder()
 	t := Tail{
-		File: name, Bytes: stats.Bytes, Lines: stats.Lines, EndsClean: stats.EndsClean && err == nil, Drawn: err == nil && tail.drawn(), NULs: stats.NULs,
-		First: r.first, Last: r.last, Writers: r.spans(), Hostless: r.hostless, Unclassified: r.unclassified, Dropped: r.dropped, Joined: r.joined,
-		Columns: r.envelopes.Columns, Compared: r.clocks.known && !r.clocks.alien, Ahead: r.clocks.ahead, Rhythm: r.pulse.rhythm(stats.Bytes - tailBytes),
-	}
-	for _, h := range stats.Holes {
-		t.Holes = append(t.Holes, Hole{Off: h.Off, Len: h.Len})
+		File: name, Bytes: stats.Bytes, Lines: stats.Lines, EndsClean: stats.EndsClean && err == nil, Drawn: err == nil && tail.drawn(),
+		Holed: len(stats.Holes) > 0, First: r.first, Last: r.last, Writers: r.spans(), Hostless: r.hostless, Unclassified: r.unclassified, Dropped: r.dropped, Joined: r.joined,
+		Compared: r.clocks.known && !r.clocks.alien, Ahead: r.clocks.ahead, Rhythm: r.pulse.rhythm(stats.Bytes - tailBytes),
 	}
 	if err != nil {
 		t.ReadError = readError(err)

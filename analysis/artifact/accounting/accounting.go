@@ -40,7 +40,6 @@ type Record struct {
 	Submit, Start line.Stamp
 	End           line.Stamp
 	Restarts      int // line.Unknown if not stated
-	Reason        string
 	controller    bool
 	cells         map[string]Cell
 }
@@ -61,9 +60,9 @@ type Node struct {
 	Name  string
 	State string // as printed: "IDLE+DRAIN", "DOWN*"
 	// Reason is the administrator's or SLURM's own text; Since when it was set, which is not stated by whom here.
-	Reason              string
-	Since, Boot, Slurmd line.Stamp
-	cells               map[string]Cell
+	Reason      string
+	Since, Boot line.Stamp
+	cells       map[string]Cell
 }
 
 // Cell gives the place of a value, by scontrol's name of it.

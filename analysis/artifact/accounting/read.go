@@ -235,7 +235,6 @@ func (r *reader) row(text string, off, no int64) {
 	if n, err := strconv.Atoi(value("Restarts")); err == nil && n >= 0 {
 		rec.Restarts = n
 	}
-	rec.Reason = value("Reason")
 	r.book.Records = append(r.book.Records, rec)
 }
 

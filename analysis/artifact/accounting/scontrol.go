@@ -78,8 +78,6 @@ func (r *reader) jobLine(text string, off, no int64) {
 			if n, err := strconv.Atoi(c.Value); err == nil && n >= 0 {
 				rec.Restarts = n
 			}
-		case "Reason":
-			rec.Reason = c.Value
 		case "JobName":
 			rec.Name = c.Value
 		}
@@ -123,8 +121,6 @@ func (r *reader) nodeLine(text string, off, no int64) {
 			n.State = c.Value
 		case "BootTime":
 			n.Boot = stamp(c.Value)
-		case "SlurmdStartTime":
-			n.Slurmd = stamp(c.Value)
 		default:
 			return
 		}

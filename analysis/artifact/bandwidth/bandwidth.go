@@ -149,7 +149,6 @@ type report struct {
 type sum struct {
 	Bits        json.Number `json:"bits_per_second"`
 	Retransmits json.Number `json:"retransmits"`
-	Lost        json.Number `json:"lost_packets"`
 }
 
 func readJSON(in io.Reader) ([]Test, error) {

@@ -32,8 +32,6 @@ type List struct {
 	Asked     []Asked
 	Missing   []Missing
 	Processes int
-	// More counts what is missing beyond what is held.
-	More int
 }
 
 // maxMissing bounds what is held of one node.
@@ -85,11 +83,7 @@ func Read(ctx context.Context, r io.Reader) (*List, error) {
 		}
 		rest, ok := strings.CutPrefix(at.Text, "missing ")
 		what, why, said := strings.Cut(rest, ": ")
-		switch {
-		case !ok || !said || what == "":
-		case len(l.Missing) == maxMissing:
-			l.More++
-		default:
+		if ok && said && what != "" && len(l.Missing) < maxMissing {
 			l.Missing = append(l.Missing, Missing{Place: at.Place, Text: at.Text, What: what, Why: strings.TrimSpace(why)})
 		}
 		return nil

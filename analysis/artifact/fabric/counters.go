@@ -215,7 +215,7 @@ func stamp(s string) (Stamp, bool) {
 	if epoch.MatchString(s) {
 		whole, _, _ := strings.Cut(s, ".")
 		n, err := strconv.ParseInt(whole, 10, 64)
-		return Stamp{Unix: n, Zone: "UTC", Text: s, Known: err == nil}, err == nil
+		return Stamp{Unix: n, Zone: "UTC", Known: err == nil}, err == nil
 	}
 	m := decorated.FindStringSubmatch(s)
 	if m == nil {
@@ -234,7 +234,7 @@ func stamp(s string) (Stamp, bool) {
 	core = strings.TrimSpace(core)
 	for _, layout := range layouts {
 		if t, err := time.Parse(layout, core); err == nil {
-			return Stamp{Unix: t.Unix(), Zone: zone, Text: s, Known: true}, true
+			return Stamp{Unix: t.Unix(), Zone: zone, Known: true}, true
 		}
 	}
 	return Stamp{}, false

@@ -18,8 +18,6 @@ type File struct {
 	Readings []Reading
 	Links    []Link
 	Pings    []Ping
-	// More says that there was more than is kept.
-	More bool
 }
 
 // Empty says that nothing was found.
@@ -40,11 +38,10 @@ type Where struct {
 type Port struct {
 	Where
 	Tool  string
-	Place lines.Place // the line that names it
-	State Text        // Active, Down, Init, Armed; for Ethernet up, down
-	Phys  Text        // LinkUp, Polling, Disabled, …
-	Rate  Number      // Gb/s
-	Width Number      // lanes
+	State Text   // Active, Down, Init, Armed; for Ethernet up, down
+	Phys  Text   // LinkUp, Polling, Disabled, …
+	Rate  Number // Gb/s
+	Width Number // lanes
 	MTU   Number
 	Layer string // InfiniBand, Ethernet
 	// Carrier is false where an interface is up and has no carrier.
@@ -73,7 +70,6 @@ func (n Number) Stated() bool { return n.Literal != "" }
 type Stamp struct {
 	Unix  int64  // by the written time, without its zone
 	Zone  string // as written
-	Text  string
 	Known bool
 }
 
@@ -98,7 +94,6 @@ type Link struct {
 	Phys    string
 	Comment string // "Could be 53.125 Gbps"
 	Place   lines.Place
-	At      Stamp
 }
 
 // End is one end of a link.
@@ -106,7 +101,6 @@ type End struct {
 	Name string // "node03 mlx5_0", "MF0;sw1:MQM8700/U1"
 	LID  int
 	Port int
-	GUID string
 	// Host: it is an adapter of a host, not a port of a switch.
 	Switch bool
 }
@@ -119,14 +113,13 @@ type Ping struct {
 	Size, Whole    int // of the data, and with its headers
 	Sent, Received int
 	// TooLong: it was refused because of its length; MTU is what whoever refused it can take. Local: by the host itself.
-	TooLong  bool
-	Local    bool
-	MTU      int
-	Place    lines.Place
-	Result   lines.Place
-	Refusal  lines.Place
-	Ended    bool
-	Fragment string // what of the command line forbids fragments: "-M do"
+	TooLong bool
+	Local   bool
+	MTU     int
+	Place   lines.Place
+	Result  lines.Place
+	Refusal lines.Place
+	Ended   bool
 }
 
 // Bounds of what is kept of one file.

@@ -62,7 +62,7 @@ func (r *reader) begins(l lines.Line, text, trimmed string) bool {
 		if m := pingHead.FindStringSubmatch(trimmed); m != nil {
 			r.enter(pinging)
 			if len(r.file.Pings) >= maxPings {
-				r.file.More, r.in = true, none
+				r.in = none
 				return true
 			}
 			r.file.Pings = append(r.file.Pings, Ping{Host: r.hostNow(), Target: m[1], Address: m[2], Size: atoi(m[3]), Whole: max(atoi(m[4]), atoi(m[3])+8), Place: l.Place})
@@ -73,7 +73,7 @@ func (r *reader) begins(l lines.Line, text, trimmed string) bool {
 	case strings.HasPrefix(trimmed, "Errors for "):
 		if m := errorsFor.FindStringSubmatch(trimmed); m != nil {
 			r.enter(queryerrors)
-			r.from = End{Name: strings.TrimSpace(m[2]), GUID: m[1], LID: -1, Port: -1}
+			r.from = End{Name: strings.TrimSpace(m[2]), LID: -1, Port: -1}
 			return true
 		}
 	}
@@ -95,7 +95,7 @@ func (r *reader) begins(l lines.Line, text, trimmed string) bool {
 	if strings.HasSuffix(trimmed, ":") {
 		if m := linkNode.FindStringSubmatch(trimmed); m != nil && (m[1] == "CA" || m[2] != "") && strings.Contains(trimmed, ": ") {
 			r.enter(linkinfo)
-			r.node = End{Name: strings.TrimSpace(m[3]), GUID: m[2], Switch: m[1] == "Switch", LID: -1, Port: -1}
+			r.node = End{Name: strings.TrimSpace(m[3]), Switch: m[1] == "Switch", LID: -1, Port: -1}
 			return true
 		}
 	}
@@ -226,24 +226,19 @@ func (r *reader) link(l lines.Line, text string) bool {
 		r.enter(linkinfo)
 		r.node = End{LID: -1, Port: -1}
 	}
-	k := Link{A: r.node, B: End{Name: strings.TrimSpace(m[12]), LID: atoi(m[10]), Port: atoi(m[11]), GUID: m[9]}, Width: max(atoi(m[5]), 0), State: m[7], Phys: m[8], Comment: strings.TrimSpace(m[13]), Place: l.Place, At: r.at}
+	k := Link{A: r.node, B: End{Name: strings.TrimSpace(m[12]), LID: atoi(m[10]), Port: atoi(m[11])}, Width: max(atoi(m[5]), 0), State: m[7], Phys: m[8], Comment: strings.TrimSpace(m[13]), Place: l.Place}
 	if r.in == queryerrors {
 		k.A = r.from
 	}
 	if m[2] != "" {
 		k.A = End{Name: strings.TrimSpace(m[2])}
 	}
-	if m[1] != "" && !k.A.Switch {
-		k.A.GUID = m[1]
-	}
 	k.A.LID, k.A.Port = atoi(m[3]), atoi(m[4])
 	if v, err := strconv.ParseFloat(m[6], 64); err == nil {
 		k.Lane = v
 	}
-	if len(r.file.Links) >= maxLinks {
-		r.file.More = true
-		return true
+	if len(r.file.Links) < maxLinks {
+		r.file.Links = append(r.file.Links, k)
 	}
-	r.file.Links = append(r.file.Links, k)
 	return true
 }

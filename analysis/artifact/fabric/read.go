@@ -118,12 +118,8 @@ func (r *reader) finish() { r.flush() }
 
 // flush keeps the port that was read.
 func (r *reader) flush() {
-	if r.port != nil {
-		if len(r.file.Ports) < maxPorts {
-			r.file.Ports = append(r.file.Ports, *r.port)
-		} else {
-			r.file.More = true
-		}
+	if r.port != nil && len(r.file.Ports) < maxPorts {
+		r.file.Ports = append(r.file.Ports, *r.port)
 	}
 	r.port = nil
 }
@@ -353,7 +349,7 @@ func (r *reader) rdma(l lines.Line, trimmed string) bool {
 
 func (r *reader) newPort(l lines.Line, tool, device string, port int) *Port {
 	r.flush()
-	r.port = &Port{Where: Where{Host: r.hostNow(), Device: device, Port: port, LID: -1}, Tool: tool, Place: l.Place, At: r.at}
+	r.port = &Port{Where: Where{Host: r.hostNow(), Device: device, Port: port, LID: -1}, Tool: tool, At: r.at}
 	return r.port
 }
 
@@ -368,11 +364,9 @@ func (r *reader) reading(l lines.Line, w Where, tool, name string, value uint64)
 		r.shots[key]++
 	}
 	r.seen[name] = true
-	if len(r.file.Readings) >= maxReadings {
-		r.file.More = true
-		return
+	if len(r.file.Readings) < maxReadings {
+		r.file.Readings = append(r.file.Readings, Reading{Where: w, Tool: tool, Name: name, Value: value, Snapshot: r.shot, At: r.at, Place: l.Place})
 	}
-	r.file.Readings = append(r.file.Readings, Reading{Where: w, Tool: tool, Name: name, Value: value, Snapshot: r.shot, At: r.at, Place: l.Place})
 }
 
 func atoi(s string) int {

@@ -44,7 +44,6 @@ type Report struct {
 	Expected []int
 	World    int // members of the group; 0 unknown
 	Culprits []int
-	Error    string // as printed
 	ErrorAt  lines.Place
 	Frame    string // innermost of the program, "reduce_loss at /w/train.py:211"
 }
@@ -165,7 +164,7 @@ func (r *Report) line(l lines.Line) {
 	case "world size":
 		r.World = max(0, int(number(value)))
 	case "error msg":
-		r.ErrorAt, r.Error = l.Place, clip(value)
+		r.ErrorAt = l.Place
 		state := true
 		for _, m := range culprit.FindAllStringSubmatch(value, -1) {
 			if id := int(number(m[1])); id >= 0 && id < maxRanks && len(r.Culprits) < maxRanks {

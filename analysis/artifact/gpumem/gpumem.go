@@ -43,7 +43,7 @@ type Memory struct {
 
 // Class counts used blocks of about one size: above half of Size, up to Size.
 type Class struct {
-	Size, N, Bytes int64
+	Size, Bytes int64
 }
 
 // Segment is one segment of a snapshot, by its place in the file.

@@ -101,7 +101,6 @@ func (t *tally) block(i int, size int64, state string) {
 			c = &Class{Size: 1 << k}
 			t.classes[k] = c
 		}
-		c.N++
 		c.Bytes += size
 	}
 }

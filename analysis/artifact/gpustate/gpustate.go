@@ -63,11 +63,10 @@ const (
 
 // Place is where a statement stands.
 type Place struct {
-	Line     int64
-	Off      int64
-	Len      int
-	Text     string // bounded
-	Reported line.Stamp
+	Line int64
+	Off  int64
+	Len  int
+	Text string // bounded
 }
 
 // Value is one value of a GPU.
@@ -81,7 +80,6 @@ type Value struct {
 type GPU struct {
 	Index  int    // −1 not stated
 	PCI    string // "0000:65:00", "" not stated
-	Name   string
 	Values []Value
 	Place
 }
@@ -98,10 +96,9 @@ func (g *GPU) Of(k Key) *Value {
 
 // Process is one that uses a GPU.
 type Process struct {
-	GPU  int
-	PCI  string
-	Pid  int
-	Name string
+	GPU int
+	PCI string
+	Pid int
 	Place
 }
 
@@ -129,9 +126,6 @@ type State struct {
 	GPUs      []GPU
 	Processes []Process
 	Troubles  []Trouble
-	Lines     int64
-	// More is how much was left out because there was too much.
-	More int
 }
 
 // Bounds.

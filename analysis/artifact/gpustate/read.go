@@ -155,7 +155,6 @@ func Read(ctx context.Context, in io.Reader) ([]*State, error) {
 	var out []*State
 	for _, k := range f.order {
 		if s := f.by[k].s; s.Form != "" {
-			s.Lines = f.lines
 			out = append(out, s)
 		}
 	}
@@ -197,7 +196,7 @@ func (r *reader) line(raw string, p Place) {
 		r.csv(s, p)
 	case List:
 		if m := listLine.FindStringSubmatch(s); m != nil {
-			r.row = r.gpu(GPU{Index: number(m[1]), Name: m[2], Place: p})
+			r.row = r.gpu(GPU{Index: number(m[1]), Place: p})
 			return
 		}
 		r.nvlink(s, p)
@@ -278,7 +277,6 @@ func (r *reader) begin(f Form, s string, p Place) {
 
 func (r *reader) gpu(g GPU) *GPU {
 	if len(r.s.GPUs) >= maxGPUs {
-		r.s.More++
 		return nil
 	}
 	r.s.GPUs = append(r.s.GPUs, g)
@@ -287,7 +285,6 @@ func (r *reader) gpu(g GPU) *GPU {
 
 func (r *reader) trouble(t Trouble) {
 	if len(r.s.Troubles) >= maxTroubles {
-		r.s.More++
 		return
 	}
 	r.s.Troubles = append(r.s.Troubles, t)
@@ -316,12 +313,12 @@ func (r *reader) table(s string, p Place) {
 	}
 	if r.list {
 		if m := process.FindStringSubmatch(s); m != nil && len(r.s.Processes) < maxProcesses {
-			r.s.Processes = append(r.s.Processes, Process{GPU: number(m[1]), Pid: number(m[2]), Name: m[4], Place: p})
+			r.s.Processes = append(r.s.Processes, Process{GPU: number(m[1]), Pid: number(m[2]), Place: p})
 		}
 		return
 	}
 	if m := rowOne.FindStringSubmatch(s); m != nil {
-		r.row = r.gpu(GPU{Index: number(m[1]), Name: m[2], PCI: kernel.Address(m[3]), Place: p})
+		r.row = r.gpu(GPU{Index: number(m[1]), PCI: kernel.Address(m[3]), Place: p})
 		if r.row == nil {
 			return
 		}

@@ -64,9 +64,6 @@ func (r *reader) query(raw string, p Place) {
 		}
 		return
 	}
-	if name == "Product Name" {
-		r.row.Name = value[:min(len(value), 80)]
-	}
 	r.unread(value, p)
 	if name == "HW Slowdown" && len(r.path) < 16 { // a value that has others below it
 		defer func() { r.path, r.depth = append(r.path, name), append(r.depth, indent) }()
@@ -168,14 +165,10 @@ func (r *reader) csv(s string, p Place) {
 			g.Index = number(c)
 		case "timestamp":
 			r.when(c)
-		case "name", "gpu_name":
-			g.Name = c[:min(len(c), 80)]
 		case "pci.bus_id", "gpu_bus_id":
 			g.PCI = kernel.Address(c)
 		case "pid":
 			pr.Pid = number(c)
-		case "process_name":
-			pr.Name = c[:min(len(c), 80)]
 		}
 		if k := r.columns[i]; k != "" {
 			g.state(k, c, p)

@@ -70,9 +70,6 @@ func (r *reader) xml(s string, p Place) {
 		}
 		return
 	}
-	if m[1] == "product_name" {
-		r.row.Name = value[:min(len(value), 80)]
-	}
 	r.unread(value, p)
 	under := ""
 	if n := len(r.path); n > 0 {

@@ -88,8 +88,6 @@ type Log struct {
 	First, Last Place
 	// Clocks are lines that tie seconds since boot to a wall clock, by boot.
 	Clocks []Clock
-	// More is how many events were left out because there were too many.
-	More int
 	// Damaged says what of the file could not be read; "" if all was.
 	Damaged string
 }

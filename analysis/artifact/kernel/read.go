@@ -363,7 +363,6 @@ func (r *reader) add(e Event) {
 		return
 	}
 	if len(r.log.Events) >= maxEvents {
-		r.log.More++
 		return
 	}
 	r.byKey[k] = len(r.log.Events)

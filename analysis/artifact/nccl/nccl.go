@@ -39,7 +39,6 @@ type Log struct {
 	Version   string // "2.21.5+cuda12.4", as the banner states it
 	VersionAt At
 	Procs     []*Proc // in order of appearance
-	Dropped   int     // facts beyond what is kept
 	// Torn is how many lines are in pieces: several processes wrote into one file by blocks. What they called cannot be counted.
 	Torn   int
 	TornAt At
@@ -56,8 +55,6 @@ type Proc struct {
 	Addrs    []Address // of its host
 	Plugins  []Said
 	Faults   []Fault // the first ones
-	// Stamp is of its last line that has one, in seconds of its own wall clock; 0 unknown.
-	Stamp int64
 }
 
 // Said is a word with its place.
@@ -104,7 +101,6 @@ type Call struct {
 	Root     int32
 	Op       string
 	At       At
-	Stamp    int64
 }
 
 // Same says whether ranks may issue these two together. The reduction and the buffers are not compared.

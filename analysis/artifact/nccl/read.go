@@ -182,15 +182,11 @@ func (r *reader) line(b []byte, at At) {
 		return
 	}
 	if p == nil {
-		r.log.Dropped++
 		return
 	}
 	r.log.Lines++
 	p.Lines++
 	p.Proc.Last = at
-	if e.stamp > 0 {
-		p.Stamp = e.stamp
-	}
 	if e.warn {
 		p.fault(e, at)
 		p.ended = at
@@ -198,7 +194,7 @@ func (r *reader) line(b []byte, at At) {
 	}
 	var c Call
 	if ptr, nranks, global, ok := readCall(e.msg, &c); ok {
-		c.At, c.Stamp = at, e.stamp
+		c.At = at
 		r.call(p, ptr, nranks, global, &c)
 		if bytes.Contains(e.msg, infoMark) {
 			r.torn(at) // another line stands behind it
@@ -283,7 +279,6 @@ func (r *reader) proc(e *entry) *proc {
 
 func (r *reader) newComm(p *proc, ptr string) *Comm {
 	if r.comms >= maxComms {
-		r.log.Dropped++
 		return nil
 	}
 	r.comms++

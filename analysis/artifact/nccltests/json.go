@@ -133,12 +133,12 @@ func (r *report) run() Run {
 		out.Each = n
 	}
 	for _, d := range r.Config.Devices[:min(len(r.Config.Devices), maxDevices)] {
-		out.Devices = append(out.Devices, Device{Rank: d.Rank, Group: d.Group, Pid: d.Pid, Index: d.Device, Host: bounded(d.Host, 256), Bus: bounded(d.Hex, 16), Name: bounded(d.Info, 80)})
+		out.Devices = append(out.Devices, Device{Rank: d.Rank, Group: d.Group, Host: bounded(d.Host, 256)})
 	}
 	out.RowsMore = max(0, len(r.Results)-maxRows)
 	for i := out.RowsMore; i < len(r.Results); i++ {
 		w := &r.Results[i]
-		out.Rows = append(out.Rows, Row{Size: w.Size, Count: w.Count, Type: bounded(w.Type, 32), Record: fmt.Sprintf("results[%d]", i),
+		out.Rows = append(out.Rows, Row{Size: w.Size, Type: bounded(w.Type, 32), Record: fmt.Sprintf("results[%d]", i),
 			Out: w.Out.half(), In: w.In.half()})
 	}
 	if r.Bounds != nil {

@@ -17,7 +17,6 @@ import (
 type Run struct {
 	// Collective is its name as the program states it ("all_reduce"); "" where nothing in the file does.
 	Collective string
-	Version    string
 	Start      lines.Place // its first line
 	Devices    []Device
 	Rows       []Row
@@ -45,18 +44,17 @@ type Run struct {
 
 // Device is one rank of the test.
 type Device struct {
-	Rank, Group, Pid, Index int
-	Host, Bus, Name         string
-	Place                   lines.Place
+	Rank, Group int
+	Host        string
 }
 
 // Row is one size.
 type Row struct {
-	Size, Count int64
-	Type        string
-	Out, In     Half // out of place, in place
-	Place       lines.Place
-	Record      string // the object in JSON
+	Size    int64
+	Type    string
+	Out, In Half // out of place, in place
+	Place   lines.Place
+	Record  string // the object in JSON
 }
 
 // Half is one of a row's two measurements.
@@ -72,8 +70,8 @@ type Half struct {
 
 // Failure is a line by which the program ended.
 type Failure struct {
-	Host, Text string
-	Place      lines.Place
+	Host  string
+	Place lines.Place
 }
 
 // Bounds of what is kept.

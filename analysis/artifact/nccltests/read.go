@@ -141,7 +141,7 @@ func (r *reader) line(l lines.Line, text string) bool {
 	}
 	if m := device.FindStringSubmatch(text); m != nil {
 		// Lists of devices are printed once per test: a rank seen before begins another.
-		d := Device{Rank: atoi(m[1]), Group: atoi(m[2]), Pid: atoi(m[3]), Host: m[4], Index: atoi(m[5]), Bus: m[6], Name: strings.TrimSpace(m[7]), Place: l.Place}
+		d := Device{Rank: atoi(m[1]), Group: atoi(m[2]), Host: m[4]}
 		run := r.open(l.Place, r.run != nil && (len(r.run.Rows) > 0 || r.run.HasAverage))
 		if len(run.Devices) < maxDevices {
 			run.Devices = append(run.Devices, d)
@@ -168,8 +168,8 @@ func (r *reader) words(l lines.Line, text, body string) bool {
 		}
 		return true
 	}
-	if m := version.FindStringSubmatch(body); m != nil {
-		r.open(l.Place, r.run != nil && r.run.HasAverage).Version = m[1]
+	if version.MatchString(body) {
+		r.open(l.Place, r.run != nil && r.run.HasAverage)
 		return true
 	}
 	if m := bounds.FindStringSubmatch(body); m != nil {
@@ -188,7 +188,7 @@ func (r *reader) words(l lines.Line, text, body string) bool {
 	}
 	if m := failure.FindStringSubmatch(body); m != nil {
 		if r.run != nil && len(r.run.Errors) < maxErrors {
-			r.run.Errors = append(r.run.Errors, Failure{Host: m[1], Text: body, Place: l.Place})
+			r.run.Errors = append(r.run.Errors, Failure{Host: m[1], Place: l.Place})
 		}
 		return true
 	}
@@ -252,7 +252,7 @@ func (r *reader) row(l lines.Line, body string) bool {
 		case "size":
 			w.Size, ok = number(c)
 		case "count":
-			w.Count, ok = number(c)
+			_, ok = number(c)
 		case "type":
 			w.Type = c
 			ok = !ascii.Digit(c[0])

@@ -34,7 +34,6 @@ type Table struct {
 	Ranked bool   // each line states a rank; else the file's name may
 	Rows   []Row  // in order of the file
 	Lines  []Line // of a table in CSV, what each says
-	More   int    // rows beyond the bounds
 	Odd    int    // lines that are none of the table
 }
 
@@ -52,8 +51,7 @@ type Row struct {
 	Name  string // the column
 	Group string // of ranks that must agree, where a column states it: "dp"; "" not stated
 	Text  string // as written
-	Value float64
-	NaN   bool // or infinite
+	NaN   bool   // or infinite
 	At    Place
 	Pos   Position
 }

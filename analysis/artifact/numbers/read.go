@@ -115,7 +115,7 @@ func (t *Table) row(names []string, cols []column, values []string, at Place) {
 		switch c {
 		case lossColumn, gradientColumn:
 			var ok bool
-			if r.Value, r.NaN, ok = parsed(values[i]); !ok {
+			if _, r.NaN, ok = parsed(values[i]); !ok {
 				continue
 			}
 			r.What = Loss
@@ -131,7 +131,6 @@ func (t *Table) row(names []string, cols []column, values []string, at Place) {
 			continue
 		}
 		if len(t.Rows) >= maxRows || len(values[i]) > 256 {
-			t.More++
 			continue
 		}
 		t.Rows = append(t.Rows, r)

@@ -30,9 +30,8 @@ type Capture struct {
 // Flow is one direction of one connection.
 type Flow struct {
 	Src, Dst string // address and port
-	Segments int64
-	Data     int64 // segments with data
-	Again    int64 // data that had been sent before
+	Data     int64  // segments with data
+	Again    int64  // data that had been sent before
 	Resets   int64
 	Zero     int64 // times the window closed: the receiver could take no more
 	// The first of each, for quoting.
@@ -87,7 +86,6 @@ func (t *tracker) add(s *segment) {
 		f = &Flow{Src: s.src, Dst: s.dst}
 		t.flows[key] = f
 	}
-	f.Segments++
 	if s.syn {
 		f.started, f.closed = false, false // another connection of the same ports
 	}

@@ -116,7 +116,6 @@ func (d *document) comm(place string) error {
 			c.Size = int(d.p.number())
 		case "ranks":
 			return d.p.array(3, func(i int) error {
-				c.Ranks++
 				return d.rank(fmt.Sprintf("%s.ranks[%d]", place, i), &c, counts)
 			})
 		case "missing_ranks":
@@ -192,7 +191,6 @@ func (d *document) rank(place string, c *Comm, counts map[string]map[int64]*Coun
 		return err
 	}
 	if d.listed++; d.listed > maxListed || r.Rank < 0 {
-		d.s.Odd++
 		return nil
 	}
 	if counts == nil {

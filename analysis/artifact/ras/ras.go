@@ -40,15 +40,13 @@ type Snapshot struct {
 	Comms                  []Comm
 	Dead, Missing          []Process // of the job
 	Timeouts               int
-	Odd                    int // what was not understood, or is too much
 }
 
 // Row is a line of the table: communicators that are alike.
 type Row struct {
-	Comms, Nodes, Size, Ranks int
-	Status                    string // NOCOMM INIT RUNNING FINALIZE ABORT
-	Errors                    []string
-	At                        At
+	Size   int
+	Errors []string
+	At     At
 }
 
 // Comm is a communicator of which something is said.
@@ -60,8 +58,6 @@ type Comm struct {
 	Counts  []Count
 	Failed  []Rank
 	At      At
-	// Ranks is how many gave data, in JSON.
-	Ranks int
 }
 
 // Count is how many ranks have launched so many operations of a kind.

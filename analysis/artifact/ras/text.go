@@ -295,13 +295,8 @@ func (t *textReader) named(b []byte, at At) bool {
 }
 
 func (t *textReader) room() bool {
-	if t.kept++; t.kept > maxListed {
-		if t.s != nil {
-			t.s.Odd++
-		}
-		return false
-	}
-	return true
+	t.kept++
+	return t.kept <= maxListed
 }
 
 func (t *textReader) count(c Count, ok bool) {
@@ -345,9 +340,7 @@ func (t *textReader) rank(b []byte, at At) {
 		t.comm.Failed = append(t.comm.Failed, r)
 	case t.listing != Unknown:
 		c := &t.comm.Counts[t.listing]
-		if c.Ranks = append(c.Ranks, r); len(c.Ranks) > c.N {
-			t.s.Odd++
-		}
+		c.Ranks = append(c.Ranks, r)
 	}
 }
 
@@ -391,15 +384,15 @@ func readRow(b []byte, r *Row) bool {
 			r.Errors = append(r.Errors, string(e))
 		}
 	}
-	var v [6]int
-	for i := range v {
+	for i := range 6 {
 		n, k := digits(f[i])
 		if k == 0 || k < len(f[i]) && (i != 3 || f[i][k] != '-') {
 			return false
 		}
-		v[i] = int(n)
+		if i == 4 {
+			r.Size = int(n)
+		}
 	}
-	r.Comms, r.Nodes, r.Size, r.Ranks, r.Status = v[1], v[2], v[4], v[5], string(f[6])
 	return true
 }
 

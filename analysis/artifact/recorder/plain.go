@@ -13,13 +13,12 @@ const (
 	inOp
 	inState
 	inP2P
-	inRetired
 	inCreated
 	inTimeout
 )
 
 var wanted = []string{inRecord: "record_id", inLocal: "pg_id", inGroup: "process_group", inSeq: "collective_seq_id", inOldSeq: "seq_id", inP2PSeq: "p2p_seq_id",
-	inOp: "profiling_name", inState: "state", inP2P: "is_p2p", inRetired: "retired", inCreated: "time_created_ns", inTimeout: "timeout_ms"}
+	inOp: "profiling_name", inState: "state", inP2P: "is_p2p", inCreated: "time_created_ns", inTimeout: "timeout_ms"}
 
 // plain takes the completed works, of which most dumps consist: nothing but their members that are numbers and texts matters, and only
 // those of the last one of a group. It leaves what is open or odd to be read as a whole. What it takes counts as what work
@@ -53,7 +52,7 @@ func (c *collector) plain(key string, e *pickle.Plain) bool {
 		*w = Work{Local: local, Group: group, P2P: p2p, State: "completed"}
 	}
 	w.Index, w.Record, w.Desc, w.Seq, w.SeqName, w.Op = index, record, desc, seq, name, op
-	w.Retired, w.CreatedNS, w.TimeoutMS = truthIn(e, inRetired), numberIn(e, inCreated), numberIn(e, inTimeout)
+	w.CreatedNS, w.TimeoutMS = numberIn(e, inCreated), numberIn(e, inTimeout)
 	return true
 }
 

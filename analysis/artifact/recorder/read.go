@@ -125,7 +125,7 @@ func (c *collector) group(name, desc, ranks string) {
 
 func (d *Dump) status(local string, enqueued, started, completed int64) {
 	if len(d.Status) < maxGroups {
-		d.Status = append(d.Status, Status{local, enqueued, started, completed})
+		d.Status = append(d.Status, Status{local, enqueued, completed})
 	}
 }
 
@@ -182,8 +182,6 @@ func work(v pickle.Value) (Work, more, bool) {
 			w.State = text(x)
 		case "is_p2p":
 			w.P2P = truth(x)
-		case "retired":
-			w.Retired = truth(x)
 		case "time_created_ns":
 			w.CreatedNS = number(x)
 		case "timeout_ms":
@@ -214,7 +212,7 @@ func (m *more) fill(w *Work) {
 		if i == maxFrames {
 			break
 		}
-		w.Frames = append(w.Frames, Frame{text(f.Get("name")), text(f.Get("filename")), number(f.Get("line"))})
+		w.Frames = append(w.Frames, Frame{text(f.Get("name")), text(f.Get("filename"))})
 	}
 }
 
@@ -320,7 +318,6 @@ type jsonWork struct {
 	InTypes   []string  `json:"input_dtypes"`
 	OutTypes  []string  `json:"output_dtypes"`
 	State     string    `json:"state"`
-	Retired   bool      `json:"retired"`
 	TimeoutMS *lenient  `json:"timeout_ms"`
 	P2P       bool      `json:"is_p2p"`
 }
@@ -333,7 +330,7 @@ func (n *lenient) value() int64 {
 }
 
 func (j *jsonWork) work() (Work, bool) {
-	w := Work{Record: j.Record.value(), Local: j.Local.value(), Seq: j.Seq.value(), Op: clip(j.Op), State: clip(j.State), Retired: j.Retired, P2P: j.P2P,
+	w := Work{Record: j.Record.value(), Local: j.Local.value(), Seq: j.Seq.value(), Op: clip(j.Op), State: clip(j.State), P2P: j.P2P,
 		CreatedNS: j.CreatedNS.value(), TimeoutMS: j.TimeoutMS.value(), In: j.In[:min(len(j.In), maxSizes)], Out: j.Out[:min(len(j.Out), maxSizes)],
 		InTypes: j.InTypes[:min(len(j.InTypes), maxSizes)], OutTypes: j.OutTypes[:min(len(j.OutTypes), maxSizes)]}
 	w.SeqName = "collective_seq_id"

@@ -17,7 +17,6 @@ const None = int64(-1) << 62
 type Dump struct {
 	Version string // of the recorder's format; "" before 2.1
 	Library string // of the communication library, as it states it
-	Form    string // pickle, json
 	// Disabled: the dump is whole and has no entries, groups or counters: the recorder was off. It proves nothing about
 	// collectives.
 	Disabled bool
@@ -46,8 +45,8 @@ type Group struct {
 
 // Status are the counters of a group by its local id, which means nothing on other ranks.
 type Status struct {
-	Local                        string
-	Enqueued, Started, Completed int64
+	Local               string
+	Enqueued, Completed int64
 }
 
 // Work is one collective or one send or receive.
@@ -62,7 +61,6 @@ type Work struct {
 	Op        string
 	P2P       bool
 	State     string // scheduled, started, completed
-	Retired   bool
 	CreatedNS int64
 	TimeoutMS int64
 	In, Out   [][]int64
@@ -74,7 +72,6 @@ type Work struct {
 // Frame is one place in the Python stack of the call.
 type Frame struct {
 	Name, File string
-	Line       int64
 }
 
 // Bounds of what is kept of one dump.
@@ -102,7 +99,7 @@ type doneKey struct {
 }
 
 func (s *Shared) newCollector(form string) *collector {
-	return &collector{d: Dump{Form: form, First: None, Last: None}, done: map[doneKey]int{}, shared: s}
+	return &collector{d: Dump{First: None, Last: None}, done: map[doneKey]int{}, shared: s}
 }
 
 // saw counts an entry.

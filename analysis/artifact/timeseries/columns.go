@@ -97,7 +97,6 @@ func (t *Table) add(by map[string]*Series, what string, keys []Key, p Point) {
 	s := by[b.String()]
 	if s == nil {
 		if len(t.Series) >= maxSeries {
-			t.More = true
 			return
 		}
 		s = &Series{What: what, Keys: keys}

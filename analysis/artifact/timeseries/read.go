@@ -300,7 +300,6 @@ func (r *reader) host(text string) {
 
 func (r *reader) keep(names []string, x row) {
 	if r.rows >= maxRows || r.cells+len(x.cells) > maxCells {
-		r.t.More = true
 		return
 	}
 	r.rows++
@@ -322,6 +321,5 @@ func (r *reader) table() *Table {
 			r.t.take(g)
 		}
 	}
-	r.t.Rows = r.rows
 	return r.t
 }

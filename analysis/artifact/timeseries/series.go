@@ -21,8 +21,6 @@ type Table struct {
 	Host   string // by a heading, a prompt or a comment in it; "" where none names one
 	Date   line.Stamp
 	Series []*Series
-	Rows   int
-	More   bool // there is more than the bounds allow
 }
 
 // Key is one cell that says whose numbers those of a row are: host c12n1.

@@ -42,8 +42,7 @@ type Comparison struct {
 // Held is a rank that holds others: it works longer than they do, and waits less in the very collectives in which they wait for it.
 type Held struct {
 	Rank  int
-	Peers []int // that do the same work
-	N     int   // steps of Comparison.Steps in which it is so
+	N     int // steps of Comparison.Steps in which it is so
 	Ratio float64
 	Cause string // "" open
 	// Uneven: work travels between ranks in this job (all-to-all), so that it may have got more of it. Partial: not all ranks are
@@ -164,7 +163,7 @@ func (x *comparer) judge() {
 			continue
 		}
 		sorted := slices.Sorted(slices.Values(ratios))
-		h := Held{Rank: id, Peers: peers, N: len(out), Ratio: sorted[(len(sorted)-1)/2], Uneven: x.exchange, Partial: x.partial && 2*partial > len(out)}
+		h := Held{Rank: id, N: len(out), Ratio: sorted[(len(sorted)-1)/2], Uneven: x.exchange, Partial: x.partial && 2*partial > len(out)}
 		h.Cause = x.cause(id, peers, out)
 		typical := out[slices.Index(ratios, h.Ratio)]
 		if w, ok := x.witness(id, peers, typical); ok {

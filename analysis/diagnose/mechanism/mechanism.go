@@ -76,7 +76,6 @@ type Proposal struct {
 	Groups []*resolve.Group
 	// At is when it happened as far as known; From a position to order by where no time is known.
 	At     resolve.Moment
-	At0    incident.Evidence
 	Direct bool
 	// Bare is true for an ending that states no reason: then whatever failed before it, even a mere symptom, is why.
 	Bare bool

@@ -30,10 +30,9 @@ const slowShare = 8
 
 // verdictOn is one report's opinion about its slow ranks.
 type verdictOn struct {
-	what   string
-	report worker.Pos // where it stands
-	slow   map[int]*compared
-	seen   int
+	what string
+	slow map[int]*compared
+	seen int
 }
 
 type compared struct {
@@ -186,7 +185,7 @@ func timeTables(f *resolve.Facts) []verdictOn {
 	}
 	var out []verdictOn
 	for _, k := range order {
-		r := verdictOn{what: k.what, report: groups[k][0].Pos, slow: map[int]*compared{}}
+		r := verdictOn{what: k.what, slow: map[int]*compared{}}
 		if world := f.Job.WorldSize; world > 0 {
 			r.seen = world
 		}
@@ -271,7 +270,7 @@ func extremes(f *resolve.Facts) []verdictOn {
 			wasAlike, out = true, nil
 			continue
 		}
-		r := verdictOn{what: "the lowest throughput of all", report: low.Pos, slow: map[int]*compared{}, seen: max(f.Job.WorldSize, 2)}
+		r := verdictOn{what: "the lowest throughput of all", slow: map[int]*compared{}, seen: max(f.Job.WorldSize, 2)}
 		if by > straggling && low.Value > 0 {
 			c := &compared{rank: low.Rank, factor: by, at: low.At, value: fmt.Sprintf("%s %.4g; the fastest, rank %d, has %.4g", low.What, low.Value, high.Rank, high.Value)}
 			if rk := f.Rank(low.Rank); rk != nil {
@@ -322,7 +321,6 @@ func ownTimes(f *resolve.Facts) []verdictOn {
 	sort.Float64s(mids)
 	middle := mids[(len(mids)-1)/2]
 	r.seen = max(len(all), f.Job.WorldSize)
-	r.report = all[0].last.At.Pos
 	for _, o := range all {
 		if x := o.mid / middle; x > straggling {
 			c := &compared{rank: o.c.Rank, factor: x, at: *o.last.At, value: fmt.Sprintf("its steps take %s; the median of %d ranks is %s", Seconds(o.mid), len(all), Seconds(middle))}

@@ -15,9 +15,6 @@ import (
 type place struct {
 	rank     int
 	done     int64
-	op       string
-	size     int64
-	waits    bool
 	evidence incident.Evidence
 }
 
@@ -112,7 +109,7 @@ func stated(s *mechanism.Scene, g *resolve.Group) []place {
 		if p.State == nil || p.Work.Seq < 0 || p.State.Completed != p.Work.Seq-1 {
 			continue
 		}
-		out = append(out, place{rank: id, done: p.State.Completed, op: p.Work.Op, size: p.Work.NumelIn, waits: true, evidence: completed(p, id)})
+		out = append(out, place{rank: id, done: p.State.Completed, evidence: completed(p, id)})
 	}
 	if !g.Default {
 		return out
