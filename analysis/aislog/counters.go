@@ -357,9 +357,9 @@ func FlagNames(v int64) (names []string, red bool) {
 // neighbours instead, or are waited for.
 type stall struct {
 	Stall
-	gfn0, gfn, bad0 int64
-	wait0, wait     int64
-	moved           int // lines in which recoveries grew, or the time waited for nothing
+	gfn0, gfn   int64
+	wait0, wait int64
+	moved       int // lines in which recoveries grew, or the time waited for nothing
 }
 
 const (

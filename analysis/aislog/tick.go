@@ -62,12 +62,12 @@ func (r *reader) settle() {
 }
 
 func (r *reader) stalls(t *tick, batches int) {
-	in, gfn, bad, wait := t.value("stream.in.n"), t.value("getbatch.gfn.n"), t.value("err.getbatch.n"), t.value("getbatch.rxwait.ns")
+	in, gfn, wait := t.value("stream.in.n"), t.value("getbatch.gfn.n"), t.value("getbatch.rxwait.ns")
 	o := &r.open
 	if batches == 0 || in != o.Received || o.Begin == (At{}) || gfn < o.gfn {
 		r.close()
 		if batches > 0 {
-			*o = stall{Stall: Stall{Span: Span{t.time, t.time}, Begin: t.at, End: t.at, Received: in, Ticks: 1}, gfn0: gfn, gfn: gfn, bad0: bad, wait0: wait, wait: wait}
+			*o = stall{Stall: Stall{Span: Span{t.time, t.time}, Begin: t.at, End: t.at, Received: in, Ticks: 1}, gfn0: gfn, gfn: gfn, wait0: wait, wait: wait}
 		}
 		return
 	}

@@ -32,7 +32,7 @@ const (
 
 // Divergence finds it in the last stretch of like steps. A loss that jumped and falls again is none: new data do that.
 func (c *Course) Divergence() (d Divergence, ok bool) {
-	return divergence(c, c.lastLosses(), false)
+	return divergence(c.lastLosses(), false)
 }
 
 // DivergenceSince is Divergence of a run that goes on where the earlier one was: its loss is measured by what that one had reached.
@@ -49,7 +49,7 @@ func (f *Facts) DivergenceSince(c *Course) (d Divergence, ok bool) {
 	if len(before) < fewPoints || float64(ps[0].Step-before[len(before)-1].Step) > float64(ps[0].Step)/divergeSince {
 		return d, false
 	}
-	d, ok = divergence(c, append(before, ps...), true)
+	d, ok = divergence(append(before, ps...), true)
 	return d, ok && d.Onset.Step >= ps[0].Step
 }
 
@@ -64,7 +64,7 @@ func (c *Course) lastLosses() (ps []*Point) {
 	return ps
 }
 
-func divergence(c *Course, ps []*Point, resumed bool) (d Divergence, ok bool) {
+func divergence(ps []*Point, resumed bool) (d Divergence, ok bool) {
 	n := len(ps)
 	if n < divergeLeast {
 		return d, false

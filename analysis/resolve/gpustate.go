@@ -19,7 +19,7 @@ type GPUState struct {
 	File  string
 	State *gpustate.State
 	// Node is where it ran, "" unknown.
-	Node, NodeBasis string
+	Node string
 	// Ranks are those of its GPUs, by their place in State.GPUs; NoRank where nothing proves one.
 	Ranks []int
 }
@@ -38,9 +38,9 @@ var (
 
 // nodeOf is the node that a file with evidence is of: by its origin, by the name of a node of the job in its name, or by a name that is
 // a tool's and a host's.
-func (g *gpus) nodeOf(file, origin string) (node, basis string) {
+func (g *gpus) nodeOf(file, origin string) string {
 	if n := ShortHost(origin); n != "" {
-		return n, "origin of the file"
+		return n
 	}
 	name := strings.ToLower(path.Base(file))
 	best := ""
@@ -50,15 +50,15 @@ func (g *gpus) nodeOf(file, origin string) (node, basis string) {
 		}
 	}
 	if best != "" {
-		return best, "file name"
+		return best
 	}
 	if h := besideTool(file); h != "" {
-		return h, "file name"
+		return h
 	}
 	if dir := ShortHost(path.Base(path.Dir(file))); g.nodes[dir] {
-		return dir, "name of its directory"
+		return dir
 	}
-	return "", ""
+	return ""
 }
 
 // stem is a file's name in lower case without its endings.
@@ -102,11 +102,11 @@ func (g *gpus) readStates(in Input) {
 	f := g.f
 	for i := range f.Handed.GPUs {
 		s := f.Handed.GPUs[i]
-		if s.Node, s.NodeBasis = ShortHost(s.State.Host), "label or heading in the file"; s.Node == "" {
-			s.Node, s.NodeBasis = g.nodeOf(s.File, in.Handed.Origins[s.File])
+		if s.Node = ShortHost(s.State.Host); s.Node == "" {
+			s.Node = g.nodeOf(s.File, in.Handed.Origins[s.File])
 		}
 		if s.Node == "" { // a log of the job, in which a script of one node printed it
-			s.Node, s.NodeBasis = f.ident.fileNode[s.File], f.ident.nodeBasis[s.File]
+			s.Node = f.ident.fileNode[s.File]
 		}
 		for _, p := range s.State.Processes { // processes that are known tell whose GPU it is
 			rank, ok := f.ident.pid[fileInt{"host:" + s.Node, p.Pid}]

@@ -204,9 +204,9 @@ func (f *Facts) kernelLogs(in Input) *gpus {
 	t := f.troubled()
 	for i := range f.Handed.Kernel {
 		k := &f.Handed.Kernel[i]
-		node, basis := g.nodeOf(k.File, in.Handed.Origins[k.File])
+		node := g.nodeOf(k.File, in.Handed.Origins[k.File])
 		for j := range k.Log.Events {
-			e := g.event(k, &k.Log.Events[j], node, basis)
+			e := g.event(k, &k.Log.Events[j], node)
 			g.date(e, k, &t)
 			g.events = append(g.events, e)
 		}
@@ -339,7 +339,7 @@ func (g *gpus) of(node, pci string) (rank int, alien bool) {
 
 func has(known map[string]int, pci string) bool { _, ok := known[pci]; return ok }
 
-func (g *gpus) event(k *KernelLog, e *kernel.Event, node, basis string) *KernelEvent {
+func (g *gpus) event(k *KernelLog, e *kernel.Event, node string) *KernelEvent {
 	f := g.f
 	out := &KernelEvent{Event: e, Node: node, Rank: NoRank,
 		At: worker.At{Pos: worker.Pos{File: k.File, Line: e.Line, Off: e.Off, Len: e.Len}, Stamp: e.Stamp}}

@@ -112,7 +112,7 @@ func ncclOf(in Input, obs *worker.Observations, runs int, warn *notes) (*NCCL, *
 		for _, p := range l.Procs {
 			for i := range p.Faults {
 				fl := &p.Faults[i]
-				w := worker.NCCLWarn{At: ncclAt(l, p, fl.At, fl.Dev), Source: fl.Source, Text: fl.Text, Peer: fl.Peer}
+				w := worker.NCCLWarn{At: ncclAt(l, p, fl.At, fl.Dev), Text: fl.Text, Peer: fl.Peer}
 				w.Signs = in.Obs.Known.Match(nil, []byte(strings.TrimSpace(fl.Source+" NCCL WARN "+fl.Text)))
 				out.NCCLWarns = append(slices.Clip(out.NCCLWarns), w)
 			}
@@ -121,7 +121,7 @@ func ncclOf(in Input, obs *worker.Observations, runs int, warn *notes) (*NCCL, *
 				if c.Rank == nccl.Unknown || !at.Known() {
 					continue
 				}
-				out.CommInits = append(slices.Clip(out.CommInits), worker.CommInit{At: ncclAt(l, p, at, c.Dev), Comm: c.Ptr, CommID: c.ID, BusID: c.Bus, Rank: c.Rank, NRanks: c.NRanks, CudaDev: c.Dev, Phase: "COMPLETE"})
+				out.CommInits = append(slices.Clip(out.CommInits), worker.CommInit{At: ncclAt(l, p, at, c.Dev), BusID: c.Bus, Rank: c.Rank, NRanks: c.NRanks})
 			}
 		}
 	}

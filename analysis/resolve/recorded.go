@@ -151,7 +151,7 @@ func (g *grouper) recorded(dumps map[int]RankDump) {
 		if gr == nil && !open {
 			continue // nobody waits there
 		}
-		gr = g.group(worker.GroupRef{Known: true, ID: line.Unknown, GUID: j.Name, Desc: j.Desc, Rank: line.Unknown})
+		gr = g.group(worker.GroupRef{Known: true, GUID: j.Name, Desc: j.Desc, Rank: line.Unknown})
 		gr.listed = j.Members
 		gr.Counters = map[int]*Counters{}
 		for k := range j.States {

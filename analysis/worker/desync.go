@@ -77,7 +77,6 @@ func desyncLine(d *Desync, rec *record) bool {
 				d.Reporter = int(v)
 			}
 		}
-		d.Op = wordAfter(b[i:], "Timeout at collective: ")
 		d.Seq = orUnknown(rec.wholeAfter(b[i:], "#"))
 		return true
 	}
@@ -98,15 +97,6 @@ func desyncLine(d *Desync, rec *record) bool {
 	}
 	return bytes.Contains(b, []byte("didn't finish collective #")) ||
 		bytes.Contains(b, []byte("lagging/dead/mismatched ranks"))
-}
-
-// The aspects of a fingerprint mismatch as ProcessGroupWrapper prints them, and their plain names.
-var aspects = []struct{ printed, name string }{
-	{"Sequence number:", "Sequence number"},
-	{"Op type:", "Op type"},
-	{"Tensor shapes:", "Tensor shapes"},
-	{"Tensor dtypes:", "Tensor dtypes"},
-	{"Tensor devices:", "Tensor devices"},
 }
 
 // readMismatch reads "Detected mismatch between collectives on ranks. Rank A is running collective:
@@ -136,22 +126,13 @@ func readMismatch(r *reader, rec *record) bool {
 		return true
 	}
 	a, rest := b[:j], b[j:]
-	k := bytes.Index(rest, []byte("differ in the following aspects"))
-	if k < 0 {
-		k = len(rest)
-	}
-	other, differ := rest[:k], rest[k:]
+	other, _, _ := bytes.Cut(rest, []byte("differ in the following aspects"))
 	m := Mismatch{At: rec.At, OpA: wordAfter(a, "OpType="), OpB: wordAfter(other, "OpType=")}
 	m.RankA = int(orUnknown(rec.wholeAfter(a, "Rank ")))
 	m.RankB = int(orUnknown(rec.wholeAfter(other, "Rank ")))
 	m.SeqA = orUnknown(rec.wholeAfter(a, "SequenceNumber="))
 	m.SeqB = orUnknown(rec.wholeAfter(other, "SequenceNumber="))
 	m.TensorA, m.TensorB = tensorOf(a), tensorOf(other)
-	for _, s := range aspects {
-		if bytes.Contains(differ, []byte(s.printed)) {
-			m.Aspects = append(m.Aspects, s.name)
-		}
-	}
 	emit(r, &r.obs.Mismatches, m)
 	return true
 }
@@ -160,7 +141,7 @@ const shapesDiffer = "Error when verifying shape tensors for collective "
 
 // readShapes reads the rest of a line that begins with shapesDiffer.
 func readShapes(r *reader, rec *record, b []byte) bool {
-	m := Mismatch{At: rec.At, RankB: line.Unknown, OpA: wordAfter(b, shapesDiffer), SeqA: line.Unknown, SeqB: line.Unknown, Aspects: []string{"Tensor shapes"}}
+	m := Mismatch{At: rec.At, RankB: line.Unknown, OpA: wordAfter(b, shapesDiffer), SeqA: line.Unknown, SeqB: line.Unknown}
 	rank, ok := rec.wholeAfter(b, " on rank ")
 	if !ok || m.OpA == "" || !bytes.Contains(b, []byte("mismatched across ranks")) {
 		return false
@@ -194,7 +175,7 @@ func tensorOf(b []byte) string {
 // readBarrier reads monitored_barrier (ProcessGroupGloo.cpp) and the store-based barrier (distributed_c10d.py).
 func readBarrier(r *reader, rec *record) bool {
 	b := rec.Text
-	bar := Barrier{At: rec.At, Rank: line.Unknown, Joined: line.Unknown, World: line.Unknown, Timeout: line.Unknown}
+	bar := Barrier{At: rec.At, Rank: line.Unknown, Joined: line.Unknown, World: line.Unknown}
 	before := func(i int) []byte { return b[max(0, bytes.LastIndex(b[:i], []byte("Rank"))):i] }
 	if i := bytes.Index(b, []byte("failed to pass monitoredBarrier")); i >= 0 {
 		bar.Kind = BarrierMonitored
@@ -203,14 +184,12 @@ func readBarrier(r *reader, rec *record) bool {
 		if v, ok := intAfter(b[:i-len(who)], "[Rank "); ok {
 			bar.Rank = int(v)
 		}
-		bar.Timeout = orUnknown(rec.wholeAfter(b[i:], "monitoredBarrier in "))
 	} else if i := bytes.Index(b, []byte("successfully reached monitoredBarrier, but")); i >= 0 {
 		bar.Kind = BarrierVictim
 		bar.Rank = int(orUnknown(intAfter(before(i), "Rank ")))
 	} else if i := bytes.Index(b, []byte("timed out in monitoredBarrier")); i >= 0 {
 		bar.Kind = BarrierMonitored
 		bar.Rank = int(orUnknown(intAfter(before(i), "Rank ")))
-		bar.Timeout = orUnknown(rec.wholeAfter(b[i:], "monitoredBarrier after "))
 	} else if i := bytes.Index(b, []byte("store based barrier")); i >= 0 {
 		switch {
 		case bytes.Contains(b[:i], []byte("Timed out initializing process group")):
@@ -232,35 +211,11 @@ func readBarrier(r *reader, rec *record) bool {
 		if bar.Joined == line.Unknown {
 			bar.Joined = orUnknown(rec.wholeAfter(t, "worker_count="))
 		}
-		bar.Timeout = clockMS(t, "timeout=")
 	} else {
 		return false
 	}
 	emit(r, &r.obs.Barriers, bar)
 	return true
-}
-
-// clockMS reads Python's timedelta "0:30:00" or "1 day, 0:00:00" after key, in milliseconds.
-func clockMS(b []byte, key string) int64 {
-	h, rest := intAfterRest(b, key)
-	if bytes.HasPrefix(rest, []byte(" day")) {
-		days := h
-		i := bytes.IndexByte(rest, ',')
-		if i < 0 || days < 0 || days > 1<<20 {
-			return line.Unknown
-		}
-		h, rest = intAfterRest(rest[i:], ",")
-		h += 24 * days
-	}
-	if rest == nil || h < 0 || h > 1<<30 {
-		return line.Unknown
-	}
-	m, rest := intAfterRest(rest[:min(len(rest), 8)], ":")
-	s, rest2 := intAfterRest(rest, ":")
-	if rest2 == nil || m < 0 || m > 59 || s < 0 || s > 59 {
-		return line.Unknown
-	}
-	return ((h*60+m)*60 + s) * 1000
 }
 
 // readClients reads "Timed out after 601 seconds waiting for clients. 8/16 clients joined." (TCPStore.cpp).
@@ -269,14 +224,11 @@ func readClients(r *reader, rec *record) bool {
 	if i < 0 {
 		return false
 	}
-	bar := Barrier{At: rec.At, Kind: BarrierStore, Rank: line.Unknown, Joined: line.Unknown, World: line.Unknown, Timeout: line.Unknown}
+	bar := Barrier{At: rec.At, Kind: BarrierStore, Rank: line.Unknown, Joined: line.Unknown, World: line.Unknown}
 	joined, rest := intAfterRest(rec.Text[i:], "waiting for clients. ")
 	if rest != nil && bytes.HasPrefix(rest, []byte("/")) {
 		bar.Joined = joined
 		bar.World = orUnknown(rec.wholeAfter(rest, "/"))
-	}
-	if v, ok := intAfter(rec.Text[:i], "Timed out after "); ok && v >= 0 && v < 1<<40 {
-		bar.Timeout = v * 1000
 	}
 	emit(r, &r.obs.Barriers, bar)
 	return true

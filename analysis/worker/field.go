@@ -102,7 +102,7 @@ func intList(b []byte) []int {
 	return list
 }
 
-var noGroup = GroupRef{ID: line.Unknown, Rank: line.Unknown}
+var noGroup = GroupRef{Rank: line.Unknown}
 
 // MemberRank is the rank within a process group that a text states of its writer last; line.Unknown where it states none.
 func MemberRank(text string) int {
@@ -148,11 +148,10 @@ func groupAt(b []byte) (GroupRef, int) {
 	g := noGroup
 	p := len("[PG ")
 	if bytes.HasPrefix(b[p:], []byte("ID ")) {
-		v, n := intAt(b[p+3:])
+		_, n := intAt(b[p+3:])
 		if n == 0 {
 			return noGroup, 0
 		}
-		g.ID = int(v)
 		p += 3 + n
 		if !bytes.HasPrefix(b[p:], []byte(" PG GUID ")) {
 			return noGroup, 0

@@ -285,7 +285,7 @@ func readShellKilled(r *reader, rec *record) bool {
 
 // readRendezvous reads the agent's result with its indented lines "key=value".
 func readRendezvous(r *reader, rec *record) bool {
-	v := Rendezvous{At: rec.At, Restart: line.Unknown, GroupRank: line.Unknown, GroupWorld: line.Unknown, WorldSize: line.Unknown}
+	v := Rendezvous{At: rec.At, Restart: line.Unknown, WorldSize: line.Unknown}
 	done := func(r *reader) {
 		emit(r, &r.obs.Rendezvous, v)
 		if v.Restart > 0 {
@@ -308,12 +308,6 @@ func readRendezvous(r *reader, rec *record) bool {
 		switch key {
 		case "restart_count":
 			v.Restart = bounded(val)
-		case "master_addr":
-			v.MasterAddr = val
-		case "group_rank":
-			v.GroupRank = bounded(val)
-		case "group_world_size":
-			v.GroupWorld = bounded(val)
 		case "local_ranks":
 			v.LocalRanks = intList([]byte(val))
 		case "global_ranks":

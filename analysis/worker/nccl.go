@@ -67,10 +67,7 @@ func readTimeout(r *reader, rec *record) bool {
 
 // timeout reads the work from text; before is what precedes it in the record.
 func timeout(rec *record, before, text []byte) Timeout {
-	t := Timeout{At: rec.At, Sticky: line.Unknown, Group: noGroup, Form: "error", SourceLn: line.Unknown}
-	if rec.Prefix.Source != "" {
-		t.SourceLn = rec.Prefix.SourceLn
-	}
+	t := Timeout{At: rec.At, Sticky: line.Unknown, Group: noGroup, Form: "error"}
 	if i := bytes.LastIndex(before, []byte("[Rank ")); i >= 0 {
 		if v, n := intAt(before[i+len("[Rank "):]); n > 0 {
 			t.Sticky = int(v)

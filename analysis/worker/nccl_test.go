@@ -27,8 +27,8 @@ func observe(t testing.TB, text string) *Observations {
 	return obs
 }
 
-func named(id int, guid, desc string, rank int) GroupRef {
-	return GroupRef{Known: true, ID: id, GUID: guid, Desc: desc, Rank: rank}
+func named(guid, desc string, rank int) GroupRef {
+	return GroupRef{Known: true, GUID: guid, Desc: desc, Rank: rank}
 }
 
 func TestWatchdogTimeoutOfEveryVersion(t *testing.T) {
@@ -37,27 +37,26 @@ func TestWatchdogTimeoutOfEveryVersion(t *testing.T) {
 		name, text string
 		global     int
 		sticky     int
-		source     int
 		work       Work
 	}{
 		{"1.13", "[E ProcessGroupNCCL.cpp:821] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=12, OpType=ALLREDUCE, Timeout(ms)=1800000) ran for 1802710 milliseconds before timing out.",
-			u, 3, 821, Work{12, "ALLREDUCE", u, u, 1800000, 1802710}},
+			u, 3, Work{12, "ALLREDUCE", u, u, 1800000, 1802710}},
 		{"1.12 without sequence number", "[E ProcessGroupNCCL.cpp:587] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(OpType=BROADCAST, Timeout(ms)=1800000) ran for 1808499 milliseconds before timing out.",
-			u, 0, 587, Work{u, "BROADCAST", u, u, 1800000, 1808499}},
+			u, 0, Work{u, "BROADCAST", u, u, 1800000, 1808499}},
 		{"2.1 behind a progress bar", "Epoch 0:   6%|██   | 32040/500150 [6:28:43<94:39:17,  1.37it/s, loss=2.6][E ProcessGroupNCCL.cpp:458] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=96120, OpType=ALLREDUCE, Timeout(ms)=1800000) ran for 25624887 milliseconds before timing out.",
-			u, 0, 458, Work{96120, "ALLREDUCE", u, u, 1800000, 25624887}},
+			u, 0, Work{96120, "ALLREDUCE", u, u, 1800000, 25624887}},
 		{"2.1.x with sizes", "[E ProcessGroupNCCL.cpp:475] [Rank 2] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=880, OpType=BROADCAST, NumelIn=131137536, NumelOut=131137536, Timeout(ms)=1800000) ran for 1800135 milliseconds before timing out.",
-			u, 2, 475, Work{880, "BROADCAST", 131137536, 131137536, 1800000, 1800135}},
+			u, 2, Work{880, "BROADCAST", 131137536, 131137536, 1800000, 1800135}},
 		{"2.3", "[rank1]:[E ProcessGroupNCCL.cpp:563] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=313, OpType=_ALLGATHER_BASE, NumelIn=262668288, NumelOut=525336576, Timeout(ms)=600000) ran for 600010 milliseconds before timing out.",
-			1, 1, 563, Work{313, "_ALLGATHER_BASE", 262668288, 525336576, 600000, 600010}},
+			1, 1, Work{313, "_ALLGATHER_BASE", 262668288, 525336576, 600000, 600010}},
 		{"2.7 with a sticky rank of another group", "[rank12]:[E603 17:48:01.005271823 ProcessGroupNCCL.cpp:632] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1580, OpType=ALLREDUCE, NumelIn=466119168, NumelOut=466119168, Timeout(ms)=600000) ran for 600060 milliseconds before timing out.",
-			12, 3, 632, Work{1580, "ALLREDUCE", 466119168, 466119168, 600000, 600060}},
+			12, 3, Work{1580, "ALLREDUCE", 466119168, 466119168, 600000, 600060}},
 		{"srun, torchrun and c10 prefixes", "12: [default3]:[rank99]:[E603 17:48:01.005271823 ProcessGroupNCCL.cpp:632] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600001 milliseconds before timing out.",
-			99, 1, 632, Work{7, "ALLREDUCE", 1, 1, 600000, 600001}},
+			99, 1, Work{7, "ALLREDUCE", 1, 1, 600000, 600001}},
 		{"ANSI colours", "\x1b[31m[rank4]:[E603 17:48:01.005271823 ProcessGroupNCCL.cpp:632] [Rank 4] Watch\x1b[0mdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600001 milliseconds before timing out.\x1b[0m",
-			4, 4, 632, Work{7, "ALLREDUCE", 1, 1, 600000, 600001}},
+			4, 4, Work{7, "ALLREDUCE", 1, 1, 600000, 600001}},
 		{"cut in the middle of a number", "[rank1]:[E ProcessGroupNCCL.cpp:563] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=313, OpType=_ALLGATHER_BASE, NumelIn=2626",
-			1, 1, 563, Work{313, "_ALLGATHER_BASE", u, u, u, u}},
+			1, 1, Work{313, "_ALLGATHER_BASE", u, u, u, u}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -70,8 +69,8 @@ func TestWatchdogTimeoutOfEveryVersion(t *testing.T) {
 				t.Fatalf("got %d timeouts, want 1", len(obs.Timeouts))
 			}
 			got := obs.Timeouts[0]
-			if got.Work != tt.work || got.Sticky != tt.sticky || got.SourceLn != tt.source || got.Who().Global != tt.global {
-				t.Errorf("got rank %d sticky %d source %d %+v", got.Who().Global, got.Sticky, got.SourceLn, got.Work)
+			if got.Work != tt.work || got.Sticky != tt.sticky || got.Who().Global != tt.global {
+				t.Errorf("got rank %d sticky %d %+v", got.Who().Global, got.Sticky, got.Work)
 			}
 			if got.Form != "error" || got.Group.Known {
 				t.Errorf("form %q group %+v: the error line names no group", got.Form, got.Group)
@@ -91,15 +90,15 @@ func TestFormOfACopiedTimeout(t *testing.T) {
 		sticky           int
 	}{
 		{"terminated watchdog has the true group", "[rank9]:[E318 08:49:08.969150748 ProcessGroupNCCL.cpp:2057] [PG ID 4 PG GUID 45 Rank 1] Process group watchdog thread terminated with exception: [Rank 0] " + work,
-			"terminated", named(4, "45", "", 1), 0},
+			"terminated", named("45", "", 1), 0},
 		{"2.4", "[rank5]:[E926 11:10:13.2 ProcessGroupNCCL.cpp:1515] [PG 3 Rank 5] Process group watchdog thread terminated with exception: [Rank 5] " + work,
-			"terminated", named(line.Unknown, "3", "", 5), 5},
+			"terminated", named("3", "", 5), 5},
 		{"2.1 names no group", "[E ProcessGroupNCCL.cpp:915] [Rank 2] NCCL watchdog thread terminated with exception: [Rank 2] " + work,
 			"terminated", noGroup, 2},
 		{"what()", "  what():  [PG ID 0 PG GUID 0(default_pg) Rank 7] Process group watchdog thread terminated with exception: [Rank 7] " + work,
-			"what", named(0, "0", "default_pg", 7), 7},
+			"what", named("0", "default_pg", 7), 7},
 		{"three processes' what() glued", "  what():    what():    what():  [PG 0 (default_pg) Rank 2] Process group watchdog thread terminated with exception: [Rank 2] " + work,
-			"what", named(line.Unknown, "0", "default_pg", 2), 2},
+			"what", named("0", "default_pg", 2), 2},
 		{"≤ 2.0 what()", "  what():  [Rank 1] " + work, "what", noGroup, 1},
 		{"main thread", "[rank3]: torch.distributed.DistBackendError: [Rank 3] " + work, "python", noGroup, 3},
 	}
@@ -132,17 +131,17 @@ func TestWatchdogState(t *testing.T) {
 		want       State
 	}{
 		{"2.3", "[rank0]:[E ProcessGroupNCCL.cpp:1537] [PG 1 Rank 0] Timeout at NCCL work: 315, last enqueued NCCL work: 316, last completed NCCL work: 314.",
-			State{Group: named(line.Unknown, "1", "", 0), Work: 315, Enqueued: 316, Completed: 314, Form: "timeout-at"}},
+			State{Group: named("1", "", 0), Work: 315, Enqueued: 316, Completed: 314, Form: "timeout-at"}},
 		{"2.4 with description", "[rank2]:[E1206 01:02:03.000000001 ProcessGroupNCCL.cpp:1664] [PG 0 (default_pg) Rank 2] Exception (either an error or timeout) detected by watchdog at work: 1580, last enqueued NCCL work: 1582, last completed NCCL work: 1579.",
-			State{Group: named(line.Unknown, "0", "default_pg", 2), Work: 1580, Enqueued: 1582, Completed: 1579, Form: "exception-detected"}},
+			State{Group: named("0", "default_pg", 2), Work: 1580, Enqueued: 1582, Completed: 1579, Form: "exception-detected"}},
 		{"2.5", "[rank1]:[E626 06:24:44.906457629 ProcessGroupNCCL.cpp:1785] [PG ID 0 PG GUID 0(default_pg) Rank 1] Exception (either an error or timeout) detected by watchdog at work: 808, last enqueued NCCL work: 811, last completed NCCL work: 807.",
-			State{Group: named(0, "0", "default_pg", 1), Work: 808, Enqueued: 811, Completed: 807, Form: "exception-detected"}},
+			State{Group: named("0", "default_pg", 1), Work: 808, Enqueued: 811, Completed: 807, Form: "exception-detected"}},
 		{"2.6 without description", "[rank1]:[E626 06:24:44.906457629 ProcessGroupNCCL.cpp:2168] [PG ID 2 PG GUID 17 Rank 1]  failure detected by watchdog at work sequence id: 1 PG status: last enqueued work: 1, last completed work: -1",
-			State{Group: named(2, "17", "", 1), Work: 1, Enqueued: 1, Completed: -1, Form: "failure-detected"}},
+			State{Group: named("17", "", 1), Work: 1, Enqueued: 1, Completed: -1, Form: "failure-detected"}},
 		{"a description with blanks and a hash for a name", "[rank1]:[E626 06:24:44.906457629 ProcessGroupNCCL.cpp:2168] [PG ID 2 PG GUID a1b2:c3(mesh dp Rank x) Rank 11]  failure detected by watchdog at work sequence id: 9 PG status: last enqueued work: 10, last completed work: 8",
-			State{Group: named(2, "a1b2:c3", "mesh dp Rank x", 11), Work: 9, Enqueued: 10, Completed: 8, Form: "failure-detected"}},
+			State{Group: named("a1b2:c3", "mesh dp Rank x", 11), Work: 9, Enqueued: 10, Completed: 8, Form: "failure-detected"}},
 		{"CRLF", "[rank1]:[E626 06:24:44.906457629 ProcessGroupNCCL.cpp:2168] [PG ID 2 PG GUID 17 Rank 1]  failure detected by watchdog at work sequence id: 1 PG status: last enqueued work: 1, last completed work: 20\r",
-			State{Group: named(2, "17", "", 1), Work: 1, Enqueued: 1, Completed: 20, Form: "failure-detected"}},
+			State{Group: named("17", "", 1), Work: 1, Enqueued: 1, Completed: 20, Form: "failure-detected"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -180,13 +179,13 @@ func TestDumpSignal(t *testing.T) {
 		want       Dump
 	}{
 		{"2.4 local", "[rank2]:[E1 ProcessGroupNCCL.cpp:1300] [PG 0 (default_pg) Rank 2] Received a dump signal from this local rank and will start to dump the debug info. Last enqueued NCCL work: 5, last completed NCCL work: 4.",
-			Dump{Group: named(line.Unknown, "0", "default_pg", 2), Local: true, From: -1, Enqueued: 5, Completed: 4}},
+			Dump{Group: named("0", "default_pg", 2), Local: true, From: -1, Enqueued: 5, Completed: 4}},
 		{"2.4 global", "[PG 0 (default_pg) Rank 2] Received a global dump signal from rank 3, and will start to dump the debug info. Last enqueued NCCL work: 5, last completed NCCL work: 5.",
-			Dump{Group: named(line.Unknown, "0", "default_pg", 2), From: 3, Enqueued: 5, Completed: 5}},
+			Dump{Group: named("0", "default_pg", 2), From: 3, Enqueued: 5, Completed: 5}},
 		{"2.7 local", "[rank0]:[E709 17:05:38.482119928 ProcessGroupNCCL.cpp:1746] [PG ID 0 PG GUID 0(default_pg) Rank 0] Received a dump signal due to a collective timeout from this local rank and we will try our best to dump the debug info. Last enqueued NCCL work: 20589, last completed NCCL work: 20584." + tail,
-			Dump{Group: named(0, "0", "default_pg", 0), Local: true, From: -1, Enqueued: 20589, Completed: 20584}},
+			Dump{Group: named("0", "default_pg", 0), Local: true, From: -1, Enqueued: 20589, Completed: 20584}},
 		{"2.7 from a rank, two blanks", "[rank6]:[E703 21:51:54.112142364 ProcessGroupNCCL.cpp:1987] [PG ID 0 PG GUID 0(default_pg) Rank 6] Received a dump signal due to a collective timeout from  rank 7 and we will try our best to dump the debug info. Last enqueued NCCL work: -1, last completed NCCL work: -1." + tail,
-			Dump{Group: named(0, "0", "default_pg", 6), From: 7, Enqueued: -1, Completed: -1}},
+			Dump{Group: named("0", "default_pg", 6), From: 7, Enqueued: -1, Completed: -1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -271,7 +270,7 @@ func TestHardWrappedLinesAreJoined(t *testing.T) {
 		if got.Work != (Work{4, "BROADCAST", 112, 112, 1800000, 1800010}) {
 			t.Errorf("width %d: got %+v", width, got.Work)
 		}
-		if strings.Contains(first, "terminated with exception:") && (got.Form != "what" || got.Group != named(0, "0", "default_pg", 2) || got.Line != 2) {
+		if strings.Contains(first, "terminated with exception:") && (got.Form != "what" || got.Group != named("0", "default_pg", 2) || got.Line != 2) {
 			t.Errorf("width %d: form %q group %+v line %d", width, got.Form, got.Group, got.Line)
 		}
 	}

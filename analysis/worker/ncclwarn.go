@@ -29,23 +29,10 @@ func readNCCLWarn(r *reader, rec *record) bool {
 		return true
 	}
 	text := bytes.TrimSpace(rec.Text[i+len("NCCL WARN"):])
-	w := NCCLWarn{At: rec.At, Text: clip(text), Peer: nccl.Peer(text), Source: ncclSource(rec.Text[:i])}
+	w := NCCLWarn{At: rec.At, Text: clip(text), Peer: nccl.Peer(text)}
 	w.Signs = slices.Clone(r.signs(rec))
 	emit(r, &r.obs.NCCLWarns, w)
 	return true
-}
-
-// ncclSource finds the "transport/net_ib.cc" in "… [0] transport/net_ib.cc:488 (function) ".
-func ncclSource(before []byte) string {
-	for _, ext := range []string{".cc:", ".h:", ".cu:", ".cpp:"} {
-		i := bytes.LastIndex(before, []byte(ext))
-		if i < 0 {
-			continue
-		}
-		start := bytes.LastIndexAny(before[:i], " \t]") + 1
-		return clip(before[start : i+len(ext)-1])
-	}
-	return ""
 }
 
 // readCommInit reads a line about a communicator. The rank is the rank inside the communicator.
@@ -54,7 +41,7 @@ func readCommInit(r *reader, rec *record) bool {
 	if !ok {
 		return false
 	}
-	emit(r, &r.obs.CommInits, CommInit{At: rec.At, Comm: x.Ptr, CommID: x.ID, BusID: x.Bus, Rank: x.Rank, NRanks: x.NRanks, CudaDev: x.Dev, Phase: x.Phase})
+	emit(r, &r.obs.CommInits, CommInit{At: rec.At, BusID: x.Bus, Rank: x.Rank, NRanks: x.NRanks})
 	return true
 }
 

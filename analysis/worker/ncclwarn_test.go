@@ -3,16 +3,16 @@ package worker
 import "testing"
 
 func TestNCCLWarnNamesItsPeer(t *testing.T) {
-	tests := []struct{ text, source, peer string }{
-		{"node-7:4242:4300 [3] transport/net_ib.cc:1100 NCCL WARN NET/IB : Got completion from peer 10.1.2.3<4791> with status=12 opcode=0 len=0 vendor err 129 (Send) localGid ::ffff:10.0.0.1 remoteGids::ffff:10.0.0.2 hca mlx5_3", "transport/net_ib.cc", "10.1.2.3"},
-		{"[2025-06-03 17:48:01] node-7:4242:4300 [3] transport/net_ib/p2p.cc:783 (ncclIbTest) NCCL WARN NET/IB: Got completion from peer 10.1.2.3<4791> with status=IBV_WC_RETRY_EXC_ERR(12) opcode=IBV_WC_SEND(0) vendor_err=129", "transport/net_ib/p2p.cc", "10.1.2.3"},
-		{"node-7:4242:4300 [3] [p2p.cc:783](https://p2p.cc:783/) NCCL WARN NET/IB: Got completion from peer 10.1.2.3<4791> with status=12", "p2p.cc", "10.1.2.3"},
-		{"node-7:4242:4300 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer node-9.cluster.example<51159>", "misc/socket.cc", "node-9.cluster.example"},
-		{"node-7:4242:4300 [0] misc/socket.cc:49 NCCL WARN socketProgressOpt: Call to recv from 10.0.0.2<34567> failed : Connection reset by peer", "misc/socket.cc", "10.0.0.2"},
-		{"node-7:4242:4300 [0] misc/socket.cc:49 NCCL WARN socketPollConnect: connect to 10.0.0.2<40001> returned Connection refused, exceeded error retry count after 35 attempts", "misc/socket.cc", "10.0.0.2"},
-		{"node-7:4242:4300 [0] transport/net_socket.cc:488 NCCL WARN NET/Socket : peer 10.0.5.194<41988> message truncated : receiving 4 bytes instead of 2.", "transport/net_socket.cc", "10.0.5.194"},
-		{"node-7:4242:4300 [3] include/alloc.h:178 NCCL WARN Cuda failure 'out of memory'", "include/alloc.h", ""},
-		{"node-7:4242:4300 [3] init.cc:290 NCCL WARN Bootstrap : Using eth0:10.0.0.1<0>", "init.cc", ""},
+	tests := []struct{ text, peer string }{
+		{"node-7:4242:4300 [3] transport/net_ib.cc:1100 NCCL WARN NET/IB : Got completion from peer 10.1.2.3<4791> with status=12 opcode=0 len=0 vendor err 129 (Send) localGid ::ffff:10.0.0.1 remoteGids::ffff:10.0.0.2 hca mlx5_3", "10.1.2.3"},
+		{"[2025-06-03 17:48:01] node-7:4242:4300 [3] transport/net_ib/p2p.cc:783 (ncclIbTest) NCCL WARN NET/IB: Got completion from peer 10.1.2.3<4791> with status=IBV_WC_RETRY_EXC_ERR(12) opcode=IBV_WC_SEND(0) vendor_err=129", "10.1.2.3"},
+		{"node-7:4242:4300 [3] [p2p.cc:783](https://p2p.cc:783/) NCCL WARN NET/IB: Got completion from peer 10.1.2.3<4791> with status=12", "10.1.2.3"},
+		{"node-7:4242:4300 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer node-9.cluster.example<51159>", "node-9.cluster.example"},
+		{"node-7:4242:4300 [0] misc/socket.cc:49 NCCL WARN socketProgressOpt: Call to recv from 10.0.0.2<34567> failed : Connection reset by peer", "10.0.0.2"},
+		{"node-7:4242:4300 [0] misc/socket.cc:49 NCCL WARN socketPollConnect: connect to 10.0.0.2<40001> returned Connection refused, exceeded error retry count after 35 attempts", "10.0.0.2"},
+		{"node-7:4242:4300 [0] transport/net_socket.cc:488 NCCL WARN NET/Socket : peer 10.0.5.194<41988> message truncated : receiving 4 bytes instead of 2.", "10.0.5.194"},
+		{"node-7:4242:4300 [3] include/alloc.h:178 NCCL WARN Cuda failure 'out of memory'", ""},
+		{"node-7:4242:4300 [3] init.cc:290 NCCL WARN Bootstrap : Using eth0:10.0.0.1<0>", ""},
 	}
 	for _, tt := range tests {
 		obs := observe(t, "\n"+tt.text+"\n")
@@ -21,8 +21,8 @@ func TestNCCLWarnNamesItsPeer(t *testing.T) {
 			continue
 		}
 		w := obs.NCCLWarns[0]
-		if w.Source != tt.source || w.Peer != tt.peer {
-			t.Errorf("%s\ngot source %q peer %q", tt.text, w.Source, w.Peer)
+		if w.Peer != tt.peer {
+			t.Errorf("%s\ngot peer %q", tt.text, w.Peer)
 		}
 		if w.Who().Host != "node-7" || w.Who().Pid != 4242 {
 			t.Errorf("%s\ngot writer %+v", tt.text, w.Who())
@@ -37,15 +37,15 @@ func TestCommunicatorLinesOfEveryVersion(t *testing.T) {
 		want CommInit
 	}{
 		{"comm 0x55aa rank 3 nranks 16 cudaDev 3 nvmlDev 3 busId 5d000 commId 0x9a3c - Init START",
-			CommInit{Comm: "0x55aa", CommID: "0x9a3c", BusID: "5d000", Rank: 3, NRanks: 16, CudaDev: 3, Phase: "START"}},
+			CommInit{BusID: "5d000", Rank: 3, NRanks: 16}},
 		{"ncclCommInitRank comm 0x55aa rank 3 nranks 16 cudaDev 3 nvmlDev 3 busId 5d000 commId 0x9a3c - Init COMPLETE",
-			CommInit{Comm: "0x55aa", CommID: "0x9a3c", BusID: "5d000", Rank: 3, NRanks: 16, CudaDev: 3, Phase: "COMPLETE"}},
+			CommInit{BusID: "5d000", Rank: 3, NRanks: 16}},
 		{"ncclCommSplit comm 0x55aa rank 0 nranks 2 cudaDev 3 nvmlDev 3 busId 5d000 parent 0x77 splitCount 1 color 4 key 3- Init START",
-			CommInit{Comm: "0x55aa", BusID: "5d000", Rank: 0, NRanks: 2, CudaDev: 3, Phase: "START"}},
+			CommInit{BusID: "5d000", Rank: 0, NRanks: 2}},
 		{"comm 0x55aa rank 3 nranks 16 cudaDev 3 busId 5d000 - Abort COMPLETE",
-			CommInit{Comm: "0x55aa", BusID: "5d000", Rank: 3, NRanks: 16, CudaDev: 3, Phase: "Abort COMPLETE"}},
+			CommInit{BusID: "5d000", Rank: 3, NRanks: 16}},
 		{"comm 0x55aa rank 3 nranks 16 cudaDev 3 busId 5d000 - Destroy COMPLETE",
-			CommInit{Comm: "0x55aa", BusID: "5d000", Rank: 3, NRanks: 16, CudaDev: 3, Phase: "Destroy COMPLETE"}},
+			CommInit{BusID: "5d000", Rank: 3, NRanks: 16}},
 	}
 	for _, tt := range tests {
 		obs := observe(t, pre+tt.text+"\n")

@@ -55,7 +55,6 @@ func (at *At) Inherited() line.Stamp { return at.Stamp.FromAbove() }
 // GroupRef is a process group as a line names it. Known is false when the line names none (or only the sticky one).
 type GroupRef struct {
 	Known bool
-	ID    int    // PG ID: n-th group of that process; line.Unknown if not printed
 	GUID  string // PG GUID or, up to 2.4, the group's name; what matches across ranks
 	Desc  string
 	Rank  int // rank inside the group
@@ -86,8 +85,6 @@ type Timeout struct {
 	// Group is known only for forms that carry the true group prefix (the terminated-watchdog line).
 	Group GroupRef
 	Form  string // error, terminated, what, python, blocking
-	// SourceLn is the line number in ProcessGroupNCCL.cpp, a hint at the version; line.Unknown if absent.
-	SourceLn int
 }
 
 // State is a watchdog's state line: "failure detected by watchdog at work …", "Timeout at NCCL work: …".
@@ -114,9 +111,8 @@ type Dump struct {
 // Sample is "NCCL Work update periodically: …": the counters of a group while it works.
 type Sample struct {
 	At
-	Group     GroupRef
-	Enqueued  int64
-	Completed int64
+	Group    GroupRef
+	Enqueued int64
 }
 
 // Signal is any other line of the dump and heartbeat machinery; see the Kind constants.
@@ -154,7 +150,6 @@ type CollectiveStack struct {
 type Desync struct {
 	At
 	Group    GroupRef
-	Op       string
 	Seq      int64
 	Reporter int
 	Lagging  []int // "ranks [5, 7] are the lagging ranks", or finished an earlier one and never joined
@@ -167,7 +162,6 @@ type Mismatch struct {
 	RankA, RankB int
 	OpA, OpB     string
 	SeqA, SeqB   int64
-	Aspects      []string // "Op type", "Sequence number", "Tensor shapes", …
 	// TensorA and TensorB are what each side's tensors are, as printed: "[10] Float cpu"; "" for operations without any.
 	TensorA, TensorB string
 }
@@ -214,12 +208,11 @@ type DDPPace struct {
 // Barrier is a monitored barrier or store-based barrier that gave up.
 type Barrier struct {
 	At
-	Kind    BarrierKind
-	Rank    int   // the reporter, rank inside the group
-	Absent  []int // ranks inside the group that did not come, where the line names them; of the whole job for horovod, jax
-	Joined  int64 // store: num_workers_joined, or clients joined; line.Unknown
-	World   int64 // store: world_size
-	Timeout int64 // ms
+	Kind   BarrierKind
+	Rank   int   // the reporter, rank inside the group
+	Absent []int // ranks inside the group that did not come, where the line names them; of the whole job for horovod, jax
+	Joined int64 // store: num_workers_joined, or clients joined; line.Unknown
+	World  int64 // store: world_size
 }
 
 // Frame is one line of a traceback.
@@ -295,10 +288,9 @@ type ChildExit struct {
 // Rendezvous is "[default] Rendezvous complete for workers. Result:" — the best source for local → global.
 type Rendezvous struct {
 	At
-	Restart, GroupRank, GroupWorld int
-	LocalRanks, GlobalRanks        []int
-	WorldSize                      int
-	MasterAddr                     string
+	Restart                 int
+	LocalRanks, GlobalRanks []int
+	WorldSize               int
 }
 
 // TaskExit is srun's "error: node7: task 17: Aborted (core dumped)".
@@ -343,18 +335,16 @@ func (e *End) Due(to EndReason) bool {
 // NCCLWarn is an "NCCL WARN" line.
 type NCCLWarn struct {
 	At
-	Source string // transport/net_ib.cc
-	Text   string // bounded
-	Peer   string // address or host the message names, without port
-	Signs  []knowledge.ID
+	Text  string // bounded
+	Peer  string // address or host the message names, without port
+	Signs []knowledge.ID
 }
 
 // CommInit ties a communicator's rank to host, pid and GPU.
 type CommInit struct {
 	At
-	Comm, CommID, BusID   string
-	Rank, NRanks, CudaDev int
-	Phase                 string // START, COMPLETE, Abort COMPLETE, Destroy COMPLETE
+	BusID        string
+	Rank, NRanks int
 }
 
 // Progress is one progress line. Of the many that a long job prints only some are kept, the first, the last and the
@@ -464,7 +454,6 @@ type WriterSpan struct {
 	Who         line.Who
 	Lines       int64 // lines looked at
 	First, Last Mark
-	LastText    string // bounded
 }
 
 // Mark is an At of which file and writer are known otherwise.

@@ -28,7 +28,7 @@ func stallHandlers() []handler {
 // Before that, operations.cc put one line a tensor: "tensor [missing ranks: 1, 3]"; before 0.15 all of them on one line, by who is there:
 // "Stalled ops: tensor [ready ranks: 5, 1, 4], tensor [ready ranks: 5, 1, 4]".
 func readHorovodStall(r *reader, rec *record) bool {
-	b := Barrier{At: rec.At, Kind: BarrierHorovod, Rank: line.Unknown, Joined: line.Unknown, World: line.Unknown, Timeout: line.Unknown}
+	b := Barrier{At: rec.At, Kind: BarrierHorovod, Rank: line.Unknown, Joined: line.Unknown, World: line.Unknown}
 	if i := bytes.Index(rec.Text, []byte("[missing ranks:")); i >= 0 {
 		if b.Absent = intList(rec.Text[i+len("[missing ranks:"):]); len(b.Absent) == 0 || rec.Cut {
 			return true
@@ -44,9 +44,6 @@ func readHorovodStall(r *reader, rec *record) bool {
 			emit(r, &r.obs.Barriers, b)
 		}
 		return true
-	}
-	if v, ok := rec.wholeAfter(rec.Text, "remainder of ranks for more than "); ok && v >= 0 && v < 1<<40 {
-		b.Timeout = v * 1000
 	}
 	done := func() verdict {
 		if len(b.Absent) > 0 {
@@ -119,7 +116,7 @@ func readJAXBarrier(r *reader, rec *record) bool {
 		return false
 	}
 	head := rec.Text[i:]
-	b := Barrier{At: rec.At, Kind: BarrierJAX, Rank: line.Unknown, Joined: line.Unknown, World: line.Unknown, Timeout: line.Unknown}
+	b := Barrier{At: rec.At, Kind: BarrierJAX, Rank: line.Unknown, Joined: line.Unknown, World: line.Unknown}
 	if bytes.Contains(head, []byte("[Init]")) || bytes.Contains(head, []byte("PjRT_Client_Connect")) {
 		b.Kind = BarrierStore
 	}

@@ -20,9 +20,9 @@ func readSample(r *reader, rec *record) bool {
 	s := Sample{At: rec.At}
 	s.Group, _, _ = lastGroup(rec.Text[:i])
 	b := rec.Text[i+len(sampleKey):]
-	var okE, okC bool
+	var okE bool
 	s.Enqueued, okE = intUpTo(b, "last enqueued NCCL work: ", ",")
-	s.Completed, okC = intUpTo(b, "last completed NCCL work: ", ".")
+	_, okC := intUpTo(b, "last completed NCCL work: ", ".")
 	if !s.Group.Known || !okE || !okC || len(r.obs.Samples) >= maxSamples {
 		return true // a line of health, whatever it lacks
 	}

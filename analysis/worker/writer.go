@@ -10,7 +10,6 @@ import (
 // writer is one process, as far as the prefixes of this file tell it from others.
 type writer struct {
 	span    WriterSpan // without LastText
-	text    []byte     // of the last line, bounded
 	stamp   line.Stamp // the last one it printed
 	numeric numericState
 	courses []*course
@@ -103,14 +102,12 @@ func (r *reader) span(rec *record) {
 	}
 	w.span.Lines++
 	w.span.Last = rec.Mark()
-	w.text = append(w.text[:0], rec.Msg[:min(len(rec.Msg), maxLastText)]...)
 }
 
 // spans lists the writers in the order of their first lines.
 func (r *reader) spans() []WriterSpan {
 	var list []WriterSpan
 	for _, w := range r.writers {
-		w.span.LastText = string(w.text)
 		list = append(list, w.span)
 	}
 	slices.SortFunc(list, func(a, b WriterSpan) int {

@@ -39,7 +39,6 @@ type Record struct {
 	FailedNodes   []string
 	Submit, Start line.Stamp
 	End           line.Stamp
-	Restarts      int // line.Unknown if not stated
 	controller    bool
 	cells         map[string]Cell
 }

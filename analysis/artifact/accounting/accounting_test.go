@@ -55,13 +55,13 @@ func TestARecordIsReadByTheNamesOfItsColumns(t *testing.T) {
 	}
 	j, s := b.Records[0], b.Records[1]
 	if j.Job != "14" || j.Step != "" || j.State != "CANCELLED" || !j.By || j.Exit != (Code{0, 15, true}) || j.Derived != (Code{143, 0, true}) ||
-		strings.Join(j.Nodes, " ") != "node01 node02 node03" || strings.Join(j.FailedNodes, "") != "node02" || j.Restarts != 2 {
+		strings.Join(j.Nodes, " ") != "node01 node02 node03" || strings.Join(j.FailedNodes, "") != "node02" {
 		t.Errorf("the job is %+v", j)
 	}
 	if j.Start.Kind != line.Epoch || j.Start.Unix != 1795318366 || j.End.Kind != line.DateTime || j.End.Hour != 23 || j.End.Emitter != line.Accounting {
 		t.Errorf("from %+v to %+v", j.Start, j.End)
 	}
-	if s.Job != "14" || s.Step != "0" || s.State != "OUT_OF_MEMORY" || s.By || s.Restarts != line.Unknown || s.Start.Kind != line.NoStamp || s.End.Kind != line.NoStamp {
+	if s.Job != "14" || s.Step != "0" || s.State != "OUT_OF_MEMORY" || s.By || s.Start.Kind != line.NoStamp || s.End.Kind != line.NoStamp {
 		t.Errorf("the step is %+v", s)
 	}
 }
@@ -152,7 +152,7 @@ func TestTheControllersWords(t *testing.T) {
 		t.Fatalf("%d records, %d nodes", len(b.Records), len(b.Nodes))
 	}
 	j, n := b.Records[0], b.Nodes[0]
-	if !j.OfController() || j.Job != "22" || j.State != "NODE_FAIL" || j.Exit.Status != 143 || j.Restarts != 1 || len(j.Nodes) != 4 || j.End.Minute != 18 {
+	if !j.OfController() || j.Job != "22" || j.State != "NODE_FAIL" || j.Exit.Status != 143 || len(j.Nodes) != 4 || j.End.Minute != 18 {
 		t.Errorf("the job is %+v", j)
 	}
 	if n.Name != "node03" || !n.Down() || n.Reason != "Not responding" || n.Since.Minute != 18 || n.Boot.Hour != 20 {

@@ -225,16 +225,13 @@ func (r *reader) row(text string, off, no int64) {
 		}
 		return
 	}
-	rec := &Record{File: r.file, Line: no, Job: m[1], Step: m[2], Restarts: line.Unknown, cells: cells}
+	rec := &Record{File: r.file, Line: no, Job: m[1], Step: m[2], cells: cells}
 	rec.Raw, _, _ = strings.Cut(value("JobIDRaw"), ".")
 	rec.Name, rec.User = value("JobName"), value("User")
 	rec.State, rec.By = state(value("State"))
 	rec.Exit, rec.Derived = parseCode(value("ExitCode")), parseCode(value("DerivedExitCode"))
 	rec.Nodes, rec.FailedNodes = hosts(value("NodeList")), hosts(value("FailedNode"))
 	rec.Submit, rec.Start, rec.End = stamp(value("Submit")), stamp(value("Start")), stamp(value("End"))
-	if n, err := strconv.Atoi(value("Restarts")); err == nil && n >= 0 {
-		rec.Restarts = n
-	}
 	r.book.Records = append(r.book.Records, rec)
 }
 

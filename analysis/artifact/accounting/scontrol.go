@@ -1,11 +1,9 @@
 package accounting
 
 import (
-	"strconv"
 	"strings"
 
 	"faultline/analysis/ascii"
-	"faultline/analysis/line"
 	"faultline/pattern"
 )
 
@@ -30,7 +28,7 @@ var jobColumns = map[string]string{"JobState": "State", "Reason": "Reason", "Exi
 // jobLine reads a line of "scontrol show job". Its exit code is the shell's own, 143:0 where sacct says 15:0.
 func (r *reader) jobLine(text string, off, no int64) {
 	if showJob.MatchString(text) {
-		r.record = &Record{File: r.file, Line: no, Restarts: line.Unknown, cells: map[string]Cell{}, controller: true}
+		r.record = &Record{File: r.file, Line: no, cells: map[string]Cell{}, controller: true}
 		r.book.Records = append(r.book.Records, r.record)
 	}
 	rec := r.record
@@ -74,10 +72,6 @@ func (r *reader) jobLine(text string, off, no int64) {
 			rec.Start = stamp(c.Value)
 		case "End":
 			rec.End = stamp(c.Value)
-		case "Restarts":
-			if n, err := strconv.Atoi(c.Value); err == nil && n >= 0 {
-				rec.Restarts = n
-			}
 		case "JobName":
 			rec.Name = c.Value
 		}

@@ -27,7 +27,6 @@ type Test struct {
 	Host          string // of the shell that it ran in, "" unknown
 	Local, Remote string // addresses, "" unknown
 	To            string // the other end as it was asked for, iperf3 only: a name or an address
-	Device        string // of the adapter, perftest only
 	Both          bool   // both directions at once: the number is their sum
 	Streams       int
 	Gbits         float64 // 10⁹ bits in a second, as the receiver saw it where it says so; of the largest size
@@ -289,7 +288,6 @@ func (r *reader) verbs(l lines.Line, text string) bool {
 		return true
 	}
 	if m := deviceOf.FindStringSubmatch(text); m != nil {
-		r.t.Device = m[1]
 		return true
 	}
 	if m := address.FindStringSubmatch(text); m != nil {

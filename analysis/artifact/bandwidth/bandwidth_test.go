@@ -52,11 +52,11 @@ func TestIperf3ThatFailed(t *testing.T) {
 // perftest's MB are 2²⁰ bytes; with --report_gbits they are bits.
 func TestPerftest(t *testing.T) {
 	tests := read(t, "ib_write_bw.txt")
-	if len(tests) != 1 || tests[0].Tool != "ib_write_bw" || !near(tests[0].Gbits, 195.26) || tests[0].Local != "26.45.209.242" || tests[0].Remote != "26.45.209.243" || tests[0].Device != "mlx5_0" {
+	if len(tests) != 1 || tests[0].Tool != "ib_write_bw" || !near(tests[0].Gbits, 195.26) || tests[0].Local != "26.45.209.242" || tests[0].Remote != "26.45.209.243" {
 		t.Errorf("%+v", tests)
 	}
 	tests = read(t, "ib_send_bw-gbits-failed.txt")
-	if len(tests) != 2 || tests[0].Error == "" || tests[0].Ended || tests[0].Host != "node03" || !near(tests[1].Gbits, 196.7) || tests[1].Device != "mlx5_1" {
+	if len(tests) != 2 || tests[0].Error == "" || tests[0].Ended || tests[0].Host != "node03" || !near(tests[1].Gbits, 196.7) {
 		t.Errorf("%+v", tests)
 	}
 }

@@ -28,10 +28,9 @@ type Asked struct {
 
 // List is what one node says; or, with no Node, which nodes were asked.
 type List struct {
-	Job, Node string
-	Asked     []Asked
-	Missing   []Missing
-	Processes int
+	Node    string
+	Asked   []Asked
+	Missing []Missing
 }
 
 // maxMissing bounds what is held of one node.
@@ -62,14 +61,14 @@ func Read(ctx context.Context, r io.Reader) (*List, error) {
 	err := lines.Each(ctx, r, func(at lines.Line) error {
 		if l == nil {
 			if m := asked.FindStringSubmatch(at.Text); m != nil {
-				l = &List{Job: m[1]}
+				l = &List{}
 				return nil
 			}
 			m := head.FindStringSubmatch(at.Text)
 			if m == nil {
 				return ErrOther
 			}
-			l = &List{Job: m[1], Node: m[2]}
+			l = &List{Node: m[2]}
 			return nil
 		}
 		if l.Node == "" {
@@ -77,9 +76,6 @@ func Read(ctx context.Context, r io.Reader) (*List, error) {
 				l.Asked = append(l.Asked, Asked{at.Place, at.Text})
 			}
 			return nil
-		}
-		if strings.HasPrefix(at.Text, "process ") {
-			l.Processes++
 		}
 		rest, ok := strings.CutPrefix(at.Text, "missing ")
 		what, why, said := strings.Cut(rest, ": ")

@@ -52,7 +52,7 @@ func (r *reader) sysfs(l lines.Line, trimmed string) bool {
 			}
 			return true
 		}
-		p := r.filePort(l, w)
+		p := r.filePort(w)
 		switch m[4] {
 		case "state":
 			p.State = Text{stateWord(m[5]), l.Place}
@@ -87,7 +87,7 @@ func (r *reader) sysfs(l lines.Line, trimmed string) bool {
 		}
 		return true
 	}
-	p := r.filePort(l, w)
+	p := r.filePort(w)
 	p.Loopback = m[1] == "lo"
 	switch m[3] {
 	case "mtu":
@@ -114,10 +114,10 @@ func (r *reader) fileReading(l lines.Line, w Where, name string, v uint64) {
 	r.reading(l, w, "sysfs", name, v)
 }
 
-func (r *reader) filePort(l lines.Line, w Where) *Port {
+func (r *reader) filePort(w Where) *Port {
 	if r.port == nil || r.port.Where != w || r.port.Tool != "sysfs" {
 		r.enter(none)
-		r.newPort(l, "sysfs", w.Device, w.Port)
+		r.newPort("sysfs", w.Device, w.Port)
 	}
 	return r.port
 }

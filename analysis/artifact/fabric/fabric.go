@@ -90,9 +90,7 @@ type Link struct {
 	A, B    End
 	Width   int     // lanes, 0 down
 	Lane    float64 // Gb/s of one lane
-	State   string
-	Phys    string
-	Comment string // "Could be 53.125 Gbps"
+	Comment string  // "Could be 53.125 Gbps"
 	Place   lines.Place
 }
 

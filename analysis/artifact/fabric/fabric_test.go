@@ -132,7 +132,7 @@ func TestLinksOfTheFabric(t *testing.T) {
 	if k := f.Links[3]; k.A.Name != "MF0;sw1:MQM8700/U1" || !k.A.Switch || k.A.Port != 19 || k.B.Name != "node05 mlx5_0" || k.Width != 1 || k.Lane != 53.125 || k.Comment != "Could be 4X" {
 		t.Errorf("%+v", k)
 	}
-	if k := f.Links[4]; k.State != "Down" || k.Phys != "Polling" || k.B.Name != "" {
+	if k := f.Links[4]; k.B.Name != "" {
 		t.Errorf("%+v", k)
 	}
 	f = read(t, "ibqueryerrors.txt")

@@ -33,7 +33,7 @@ func (r *reader) begins(l lines.Line, text, trimmed string) bool {
 	case strings.HasPrefix(trimmed, "Infiniband device"):
 		if m := ibPort.FindStringSubmatch(trimmed); m != nil {
 			r.enter(ibstatus)
-			r.newPort(l, "ibstatus", m[1], atoi(m[2]))
+			r.newPort("ibstatus", m[1], atoi(m[2]))
 			return true
 		}
 	case strings.HasPrefix(trimmed, "hca_id:"):
@@ -48,7 +48,7 @@ func (r *reader) begins(l lines.Line, text, trimmed string) bool {
 	case strings.HasPrefix(trimmed, "Settings for "):
 		if m := settings.FindStringSubmatch(trimmed); m != nil {
 			r.enter(ethtool)
-			r.newPort(l, "ethtool", m[1], -1)
+			r.newPort("ethtool", m[1], -1)
 			return true
 		}
 	case strings.HasPrefix(trimmed, "# Port "):
@@ -80,7 +80,7 @@ func (r *reader) begins(l lines.Line, text, trimmed string) bool {
 	if trimmed[0] >= '1' && trimmed[0] <= '9' {
 		if m := ipLinkLine.FindStringSubmatch(trimmed); m != nil {
 			r.enter(iplink)
-			p := r.newPort(l, "ip", m[2], -1)
+			p := r.newPort("ip", m[2], -1)
 			p.MTU, p.State = number(m[4], l.Place), Text{m[5], l.Place}
 			p.Layer = "Ethernet"
 			flags := "," + m[3] + ","
@@ -126,11 +126,11 @@ func (r *reader) portLine(l lines.Line, trimmed string) bool {
 	value = strings.TrimSpace(value)
 	key = strings.ToLower(strings.ReplaceAll(key, "_", " "))
 	if n, found := strings.CutPrefix(key, "port "); found && value == "" && r.in == ibstat {
-		r.newPort(l, "ibstat", r.where.Device, atoi(n))
+		r.newPort("ibstat", r.where.Device, atoi(n))
 		return true
 	}
 	if key == "port" && r.in == devinfo {
-		r.newPort(l, "ibv_devinfo", r.where.Device, atoi(value))
+		r.newPort("ibv_devinfo", r.where.Device, atoi(value))
 		return true
 	}
 	p := r.port
@@ -226,7 +226,7 @@ func (r *reader) link(l lines.Line, text string) bool {
 		r.enter(linkinfo)
 		r.node = End{LID: -1, Port: -1}
 	}
-	k := Link{A: r.node, B: End{Name: strings.TrimSpace(m[12]), LID: atoi(m[10]), Port: atoi(m[11])}, Width: max(atoi(m[5]), 0), State: m[7], Phys: m[8], Comment: strings.TrimSpace(m[13]), Place: l.Place}
+	k := Link{A: r.node, B: End{Name: strings.TrimSpace(m[12]), LID: atoi(m[10]), Port: atoi(m[11])}, Width: max(atoi(m[5]), 0), Comment: strings.TrimSpace(m[13]), Place: l.Place}
 	if r.in == queryerrors {
 		k.A = r.from
 	}

@@ -347,7 +347,7 @@ func (r *reader) rdma(l lines.Line, trimmed string) bool {
 	return true
 }
 
-func (r *reader) newPort(l lines.Line, tool, device string, port int) *Port {
+func (r *reader) newPort(tool, device string, port int) *Port {
 	r.flush()
 	r.port = &Port{Where: Where{Host: r.hostNow(), Device: device, Port: port, LID: -1}, Tool: tool, At: r.at}
 	return r.port

@@ -27,7 +27,6 @@ type Memory struct {
 	Allocated int64 // bytes that the program uses
 	Inactive  int64 // bytes in split blocks that nobody uses: they cannot be given back, and a large request may not fit in
 	Segments  int
-	Split     int     // segments with both used and unused blocks
 	LargestIn int64   // the largest unused block
 	Sizes     []Class // of used blocks, the most bytes first
 	// Worst is the segment with the most bytes that are unused beside used ones.

@@ -61,7 +61,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	m, _ := Read(context.Background(), strings.NewReader(snapshot))
-	if m.Worst.Place != "[0]" || m.Block != (Block{"[0].blocks[0]", 8388608}) || m.LargestIn != 12582912 || m.Split != 1 || len(m.Sizes) != 2 || m.Sizes[0].Bytes != 8388608 {
+	if m.Worst.Place != "[0]" || m.Block != (Block{"[0].blocks[0]", 8388608}) || m.LargestIn != 12582912 || len(m.Sizes) != 2 || m.Sizes[0].Bytes != 8388608 {
 		t.Errorf("%+v", m)
 	}
 }

@@ -74,7 +74,6 @@ func (t *tally) segment(device, total, allocated int64) bool {
 	t.m.Reserved += total
 	t.m.Allocated += allocated
 	if allocated > 0 && allocated < total {
-		t.m.Split++
 		t.m.Inactive += total - allocated
 		if w := &t.m.Worst; total-allocated > w.Total-w.Allocated {
 			*w = Segment{fmt.Sprintf("%s[%d]", t.prefix, t.seen-1), total, allocated}

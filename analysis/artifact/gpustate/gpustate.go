@@ -121,8 +121,6 @@ type State struct {
 	// Host is the node by a label in front of the lines, or by a heading or prompt above them; "" where none names one.
 	Host      string
 	Stamp     line.Stamp // when the tool ran, if it says so
-	Driver    string
-	Attached  int // how many GPUs the tool says there are; −1 not stated
 	GPUs      []GPU
 	Processes []Process
 	Troubles  []Trouble

@@ -53,7 +53,7 @@ func value(t *testing.T, g *GPU, k Key, want int64) {
 
 func TestTheTable(t *testing.T) {
 	s := read(t, corpus(t, "001-*/logs/*.nvidia-smi.log"))
-	if s.Form != Table || len(s.GPUs) != 8 || s.Driver != "525.60.13" || len(s.Processes) != 10 || s.Stamp.Kind != line.DateTime || s.Stamp.Hour != 4 {
+	if s.Form != Table || len(s.GPUs) != 8 || len(s.Processes) != 10 || s.Stamp.Kind != line.DateTime || s.Stamp.Hour != 4 {
 		t.Fatalf("%+v", s)
 	}
 	for i, busy := range []int64{0, 100, 100, 100, 100, 100, 100, 100} {
@@ -186,7 +186,7 @@ GPU 00000000:0B:00.0
     Temperature
         GPU Current Temp                  : 33 C
 `)
-	if s.Form != Query || s.Attached != 2 || s.Driver != "550.54.15" || len(s.GPUs) != 2 || s.Stamp.Day != 2 {
+	if s.Form != Query || len(s.GPUs) != 2 || s.Stamp.Day != 2 {
 		t.Fatalf("%+v", s)
 	}
 	g := &s.GPUs[0]
@@ -247,7 +247,7 @@ const xmlText = `<?xml version="1.0" ?>
 
 func TestXML(t *testing.T) {
 	s := read(t, xmlText)
-	if s.Form != XML || s.Attached != 1 || s.Driver != "570.86.15" || len(s.GPUs) != 1 || s.GPUs[0].PCI != "0000:07:00" {
+	if s.Form != XML || len(s.GPUs) != 1 || s.GPUs[0].PCI != "0000:07:00" {
 		t.Fatalf("%+v", s)
 	}
 	for k, want := range map[Key]int64{Volatile: 3, Aggregate: 9, Remapped: 1, Pending: 1, Failure: 0, SlowHW: 1, Width: 8, WidthMax: 16, Gen: 5, GenMax: 5, Recovery: 1, Threshold: 1} {

@@ -84,7 +84,7 @@ func (f *nodes) reader(label, host string) *reader {
 		if len(f.by) == maxNodes {
 			return nil
 		}
-		r = &reader{s: &State{Attached: -1, Host: host}, of: -1}
+		r = &reader{s: &State{Host: host}, of: -1}
 		f.by[key] = r
 		f.order = append(f.order, key)
 	}

@@ -254,7 +254,6 @@ func (r *reader) begin(f Form, s string, p Place) {
 	}
 	switch f {
 	case Table:
-		r.s.Driver = tableHead.FindStringSubmatch(s)[1]
 	case Monitor:
 		r.names = strings.Fields(strings.TrimPrefix(s, "#"))
 	case CSV:

@@ -56,12 +56,6 @@ func (r *reader) query(raw string, p Place) {
 	}
 	value = strings.TrimSpace(value)
 	if r.row == nil {
-		switch name {
-		case "Driver Version":
-			r.s.Driver = value
-		case "Attached GPUs":
-			r.s.Attached = number(value)
-		}
 		return
 	}
 	r.unread(value, p)

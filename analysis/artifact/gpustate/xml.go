@@ -62,12 +62,6 @@ func (r *reader) xml(s string, p Place) {
 	}
 	value := html.UnescapeString(strings.TrimSpace(m[2]))
 	if r.row == nil {
-		switch m[1] {
-		case "driver_version":
-			r.s.Driver = value
-		case "attached_gpus":
-			r.s.Attached = number(value)
-		}
 		return
 	}
 	r.unread(value, p)

@@ -48,7 +48,6 @@ type Log struct {
 type Proc struct {
 	Host     string
 	Pid      int
-	Last     At
 	Lines    int64
 	Comms    []*Comm
 	Networks []Said    // "IB", "Socket", "AWS Libfabric"
@@ -81,12 +80,12 @@ type Comm struct {
 	Split  int    // which of the parent's splits, Unknown
 	Color  int
 	// Began and Ready are its "Init START" and "Init COMPLETE". Calls are counted from the beginning where one of them is there.
-	Began, Ready, Destroyed At
-	Calls                   int64 // collectives called
-	P2P                     int64 // sends and receives called
-	ring                    []Call
-	Global                  int // RCCL states the global rank; Unknown
-	after                   At
+	Began, Ready At
+	Calls        int64 // collectives called
+	P2P          int64 // sends and receives called
+	ring         []Call
+	Global       int // RCCL states the global rank; Unknown
+	after        At
 }
 
 // Unknown stands for a number that no line states.
@@ -176,7 +175,6 @@ type Fault struct {
 	Status                int
 	HCA                   string
 	LocalGID, RemoteGID   string
-	Stamp                 int64
 	Text                  string // the beginning
 	InvolvesOnlyLocalSide bool   // what it says, the reporter's own side did
 }

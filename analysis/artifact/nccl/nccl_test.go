@@ -61,7 +61,7 @@ func TestAPointerThatBeginsAnewIsAnotherCommunicator(t *testing.T) {
 	init := pre + "comm 0x55aa rank 3 nranks 16 cudaDev 3 busId 5d000 - Init COMPLETE\n"
 	call := pre + "AllReduce: opCount 0 sendbuff 0x7f recvbuff 0x7e count 8 datatype 9 op 0 root 0 comm 0x55aa [nranks=16] stream 0x1\n"
 	p := read(t, init+call+call+pre+"comm 0x55aa rank 3 nranks 16 cudaDev 3 busId 5d000 - Destroy COMPLETE\n"+init+call).Procs[0]
-	if len(p.Comms) != 2 || p.Comms[0].Calls != 2 || p.Comms[1].Calls != 1 || !p.Comms[0].Destroyed.Known() {
+	if len(p.Comms) != 2 || p.Comms[0].Calls != 2 || p.Comms[1].Calls != 1 {
 		t.Errorf("%+v", p.Comms)
 	}
 }
@@ -123,10 +123,10 @@ func TestFaultsOfEveryVersion(t *testing.T) {
 			continue
 		}
 		got := l.Procs[0].Faults[0]
-		if got.Stamp == 0 || got.Dev != 3 || got.Source == "" {
+		if got.Dev != 3 || got.Source == "" {
 			t.Errorf("%s: %+v", tt.text, got)
 		}
-		got.At, got.Dev, got.Source, got.Stamp, got.Text = At{}, 0, "", 0, ""
+		got.At, got.Dev, got.Source, got.Text = At{}, 0, "", ""
 		if got != tt.want {
 			t.Errorf("%s\ngot  %+v\nwant %+v", tt.text, got, tt.want)
 		}
@@ -270,9 +270,6 @@ func FuzzRead(f *testing.F) {
 				if last := c.Last(); (last == nil) != (c.Calls == 0) {
 					t.Fatalf("%d calls, last %v", c.Calls, last)
 				}
-			}
-			if p.Last.Off+int64(p.Last.Len) > int64(len(b)) {
-				t.Fatalf("a line at %+v of %d bytes", p.Last, len(b))
 			}
 		}
 	})

@@ -186,7 +186,6 @@ func (r *reader) line(b []byte, at At) {
 	}
 	r.log.Lines++
 	p.Lines++
-	p.Proc.Last = at
 	if e.warn {
 		p.fault(e, at)
 		p.ended = at
@@ -385,7 +384,7 @@ func (p *proc) init(r *reader, x Init, at At) {
 	case "Abort COMPLETE":
 		p.ended = at
 	case "Destroy COMPLETE":
-		c.Destroyed, p.ended = at, at
+		p.ended = at
 	}
 	p.last = nil
 }
@@ -420,6 +419,6 @@ func (p *proc) fault(e *entry, at At) {
 		return
 	}
 	f := readFault(e.msg)
-	f.At, f.Dev, f.Source, f.Stamp = at, e.dev, clip(e.source), e.stamp
+	f.At, f.Dev, f.Source = at, e.dev, clip(e.source)
 	p.Faults = append(p.Faults, f)
 }

@@ -65,21 +65,16 @@ type report struct {
 		Threads int `json:"nthreads"`
 		GPUs    int `json:"ngpus"`
 		Devices []struct {
-			Rank   int    `json:"rank"`
-			Group  int    `json:"group"`
-			Pid    int    `json:"pid"`
-			Host   string `json:"hostname"`
-			Device int    `json:"device"`
-			Hex    string `json:"device_hex"`
-			Info   string `json:"device_info"`
+			Rank  int    `json:"rank"`
+			Group int    `json:"group"`
+			Host  string `json:"hostname"`
 		} `json:"devices"`
 	} `json:"config"`
 	Results []struct {
-		Size  int64  `json:"size"`
-		Count int64  `json:"count"`
-		Type  string `json:"type"`
-		Out   *side  `json:"out_of_place"`
-		In    *side  `json:"in_place"`
+		Size int64  `json:"size"`
+		Type string `json:"type"`
+		Out  *side  `json:"out_of_place"`
+		In   *side  `json:"in_place"`
 	} `json:"results"`
 	Bounds *struct {
 		Count int64 `json:"count"`
@@ -121,7 +116,7 @@ func readJSON(in io.Reader) ([]Run, error) {
 }
 
 func (r *report) run() Run {
-	out := Run{JSON: true, OutOfBounds: -1, Counts: true, Each: 1, Began: began(r.Started)}
+	out := Run{JSON: true, OutOfBounds: -1, Each: 1, Began: began(r.Started)}
 	if len(r.Args) > 0 {
 		name := strings.TrimSuffix(path.Base(r.Args[0]), "_mpi")
 		if name, ok := strings.CutSuffix(name, "_perf"); ok && factors[strings.TrimSuffix(name, "v")] != nil {

@@ -38,8 +38,6 @@ type Run struct {
 	OutOfBoundsAt lines.Place
 	// Errors are lines by which the test itself ended: "Test CUDA failure", "Test NCCL failure".
 	Errors []Failure
-	// Counts: the column of wrong values holds numbers of elements; else, in old versions, the largest difference.
-	Counts bool
 }
 
 // Device is one rank of the test.

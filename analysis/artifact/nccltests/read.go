@@ -149,9 +149,8 @@ func (r *reader) line(l lines.Line, text string) bool {
 		return true
 	}
 	if c := columns(text); c != nil {
-		run := r.open(l.Place, r.run != nil && r.run.HasAverage)
+		r.open(l.Place, r.run != nil && r.run.HasAverage)
 		r.columns = c
-		run.Counts = has(c, "#wrong")
 		return true
 	}
 	return r.words(l, text, body)

@@ -29,7 +29,6 @@ type Split struct {
 	Odd               []Point
 	Rest              Point // of those who still agree; with as many others as odd ones there is none
 	Ranks             int
-	Steps             int // with a difference
 	// Axis and Members are the group within which values differ, where that is known; Axis is Unplaced for all ranks together.
 	Axis    int
 	Members []int
@@ -286,7 +285,6 @@ func split(steps map[int64]map[int]Point, need int) (s Split, ok bool) {
 		case equal < need:
 			return s, false // they were never equal
 		default:
-			s.Steps++
 			if ok {
 				continue
 			}

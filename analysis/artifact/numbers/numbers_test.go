@@ -123,7 +123,7 @@ func TestSplits(t *testing.T) {
 		return b.String()
 	}
 	s := Splits(points(t, sums(3, 2)))
-	if len(s) != 1 || !s[0].One() || s[0].Odd[0].Rank != 2 || s[0].Odd[0].Step != 3 || s[0].Equal.Step != 2 || s[0].Steps != 3 || s[0].Group != "dp0" {
+	if len(s) != 1 || !s[0].One() || s[0].Odd[0].Rank != 2 || s[0].Odd[0].Step != 3 || s[0].Equal.Step != 2 || s[0].Group != "dp0" {
 		t.Errorf("%+v", s)
 	}
 	if s := Splits(points(t, sums(3, -1))); len(s) != 1 || s[0].One() || len(s[0].Odd) != 4 {

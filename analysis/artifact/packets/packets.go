@@ -17,10 +17,9 @@ import (
 
 // Capture is what one file holds.
 type Capture struct {
-	Binary   bool
-	Packets  int64 // all that were captured
-	Segments int64 // of TCP
-	Flows    []Flow
+	Binary  bool
+	Packets int64 // all that were captured
+	Flows   []Flow
 	// More is how many segments belong to connections beyond those that are kept.
 	More int64
 	// Cut says that the file ends in the middle of a packet.
@@ -75,7 +74,6 @@ type tracker struct {
 func newTracker() *tracker { return &tracker{flows: map[[2]string]*Flow{}} }
 
 func (t *tracker) add(s *segment) {
-	t.out.Segments++
 	key := [2]string{s.src, s.dst}
 	f := t.flows[key]
 	if f == nil {

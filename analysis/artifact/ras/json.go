@@ -82,22 +82,12 @@ type document struct {
 func (d *document) read() error {
 	return d.p.object(0, func(key string) error {
 		switch key {
-		case "nccl_version":
-			d.s.Version = d.p.text()
 		case "timestamp":
 			if t, err := time.Parse(time.DateTime, d.p.text()); err == nil {
 				d.s.Time = t.Unix()
 			}
 		case "communicators":
 			return d.p.array(1, func(i int) error { return d.comm(fmt.Sprintf("communicators[%d]", i)) })
-		case "ras":
-			return d.p.object(1, func(key string) error {
-				if key == "timeouts_count" {
-					d.s.Timeouts = int(d.p.number())
-					return d.p.err
-				}
-				return d.p.skip(2)
-			})
 		default:
 			return d.p.skip(1)
 		}

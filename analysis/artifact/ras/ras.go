@@ -29,17 +29,15 @@ type At struct {
 
 // Snapshot is one answer of the client.
 type Snapshot struct {
-	File    string
-	JSON    bool
-	At      At
-	Version string
+	File string
+	JSON bool
+	At   At
 	// Time is when it was taken, by the wall clock of the process that was asked, in seconds; 0 where no line states it.
-	Time                   int64
-	Nodes, Processes, GPUs int // of the job, 0 unknown
-	Rows                   []Row
-	Comms                  []Comm
-	Dead, Missing          []Process // of the job
-	Timeouts               int
+	Time            int64
+	Processes, GPUs int // of the job, 0 unknown
+	Rows            []Row
+	Comms           []Comm
+	Dead, Missing   []Process // of the job
 }
 
 // Row is a line of the table: communicators that are alike.

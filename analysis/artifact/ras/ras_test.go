@@ -58,7 +58,7 @@ func TestMissingAndDead(t *testing.T) {
 		t.Fatalf("%d snapshots", len(s))
 	}
 	a, b := s[0], s[1]
-	if len(a.Missing) != 1 || a.Missing[0].Pid != 3487984 || a.Missing[0].Host != "172.16.64.213" || a.Missing[0].GPUs != "5" || len(a.Dead) != 0 || a.Timeouts != 2 || a.Comms[0].Missing[0].Rank != 21 {
+	if len(a.Missing) != 1 || a.Missing[0].Pid != 3487984 || a.Missing[0].Host != "172.16.64.213" || a.Missing[0].GPUs != "5" || len(a.Dead) != 0 || a.Comms[0].Missing[0].Rank != 21 {
 		t.Errorf("first: %+v", a)
 	}
 	if len(b.Dead) != 1 || b.Dead[0].Pid != 3487984 || len(b.Missing) != 0 || len(b.Comms) != 1 || b.Comms[0].Missing[0].Pid != 3487984 || b.Comms[0].Size != 32 {
@@ -69,7 +69,7 @@ func TestMissingAndDead(t *testing.T) {
 func TestAHealthyAnswer(t *testing.T) {
 	s := read(t, "NCCL version 2.26.2 compiled with CUDA 12.4\nCUDA runtime version 12040, driver version 12040\n\nJob summary\n===========\n\n  Nodes  Processes         GPUs  Processes     GPUs\n(total)   per node  per process    (total)  (total)\n"+
 		"     32          8            1        256      256\n\nCommunicators... (0.01s)\n=============\n\n"+table+"    0         1        32         8       256       256   RUNNING      OK\n\nErrors\n======\n\nWarnings\n========\n\n")
-	if len(s) != 1 || !s[0].OK() || s[0].GPUs != 256 || s[0].Nodes != 32 || s[0].Version != "2.26.2" || s[0].Rows[0].Size != 256 {
+	if len(s) != 1 || !s[0].OK() || s[0].GPUs != 256 || s[0].Rows[0].Size != 256 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -112,7 +112,7 @@ func TestJSONEvenWhereACommaLacks(t *testing.T) {
 		}
 		s := list[0]
 		c := &s.Comms[0]
-		if s.Version != "2.28.9" || s.Time != 1781851916 || s.Timeouts != 2 || c.Size != 4 || c.Hash != "514e98cf4e44862b" || len(c.Failed) != 1 || c.Failed[0].Rank != 1 {
+		if s.Time != 1781851916 || c.Size != 4 || c.Hash != "514e98cf4e44862b" || len(c.Failed) != 1 || c.Failed[0].Rank != 1 {
 			t.Errorf("%+v", s)
 		}
 		if len(c.Missing) != 1 || c.Missing[0].Pid != 10 || !c.Missing[0].Dead || c.Missing[0].At.Place != place || c.Missing[0].At.Line != 18 {

@@ -158,9 +158,7 @@ func (t *textReader) heading(b []byte, at At) bool {
 	comms := t.s != nil && len(t.s.Comms) > 0
 	switch {
 	case bytes.HasPrefix(b, []byte("NCCL version ")) && bytes.Contains(b, []byte(" compiled with CUDA ")):
-		s := t.begin(true, at)
-		v, _, _ := bytes.Cut(b[len("NCCL version "):], []byte{' '})
-		s.Version = clip(v)
+		t.begin(true, at)
 	case bytes.HasSuffix(b, tableHead):
 		t.begin(lost || comms || t.s != nil && len(t.s.Rows) > 0, at)
 	case bytes.Equal(b, []byte("Errors")) && (comms || lost):
@@ -219,10 +217,6 @@ func (t *textReader) item(b []byte, at At) {
 	case bytes.HasPrefix(b, []byte("Process ")):
 		t.process(b, at)
 	case bytes.HasPrefix(b, []byte("Encountered ")) && bytes.Contains(b, []byte(" communication timeout")):
-		if t.s != nil {
-			n, _, _ := leading(b[len("Encountered "):])
-			t.s.Timeouts = int(n)
-		}
 	case t.comm == nil:
 	case bytes.HasPrefix(b, []byte("The missing rank")):
 		t.missing(b, at)
@@ -358,7 +352,7 @@ func (t *textReader) summary(b []byte) {
 		}
 		v[i] = int(n)
 	}
-	t.s.Nodes, t.s.Processes, t.s.GPUs = v[0], v[3], v[4]
+	t.s.Processes, t.s.GPUs = v[3], v[4]
 }
 
 var (

@@ -14,7 +14,7 @@ import (
 
 // entriesOf reads the entries of a pickle, with or without taking the plain ones on the way.
 func entriesOf(data string, plain bool) (*Dump, int, error) {
-	c, taken := new(Shared).newCollector("pickle"), 0
+	c, taken := new(Shared).newCollector(), 0
 	r := pickle.Reader{Element: c.element}
 	if plain {
 		r.Wanted = wanted

@@ -58,7 +58,7 @@ func (s *Shared) Read(in io.Reader) (*Dump, error) {
 }
 
 func (s *Shared) readPickle(data string, room *pickle.Room) (*Dump, error) {
-	c := s.newCollector("pickle")
+	c := s.newCollector()
 	top, err := pickle.Reader{Room: room, Wanted: wanted, Plain: c.plain, Element: c.element}.Read(data)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (s *Shared) readPickle(data string, room *pickle.Room) (*Dump, error) {
 		c.group(name, text(v.Get("desc")), ranks)
 	})
 	pairs(top.Get("pg_status"), func(local string, v pickle.Value) {
-		d.status(local, number(v.Get("last_enqueued_collective")), number(v.Get("last_started_collective")), number(v.Get("last_completed_collective")))
+		d.status(local, number(v.Get("last_enqueued_collective")), number(v.Get("last_completed_collective")))
 	})
 	return c.finish(), nil
 }
@@ -123,7 +123,7 @@ func (c *collector) group(name, desc, ranks string) {
 	}
 }
 
-func (d *Dump) status(local string, enqueued, started, completed int64) {
+func (d *Dump) status(local string, enqueued, completed int64) {
 	if len(d.Status) < maxGroups {
 		d.Status = append(d.Status, Status{local, enqueued, completed})
 	}
@@ -345,7 +345,7 @@ func (j *jsonWork) work() (Work, bool) {
 
 // readJSON reads the JSON of the control plane, entry by entry.
 func (s *Shared) readJSON(in io.Reader) (*Dump, error) {
-	c := s.newCollector("json")
+	c := s.newCollector()
 	d := &c.d
 	dec := json.NewDecoder(in)
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -376,12 +376,11 @@ func (s *Shared) readJSON(in io.Reader) (*Dump, error) {
 			known = true
 			var m map[string]struct {
 				Enqueued  *lenient `json:"last_enqueued_collective"`
-				Started   *lenient `json:"last_started_collective"`
 				Completed *lenient `json:"last_completed_collective"`
 			}
 			err = dec.Decode(&m)
 			for local, s := range m {
-				d.status(clip(local), s.Enqueued.value(), s.Started.value(), s.Completed.value())
+				d.status(clip(local), s.Enqueued.value(), s.Completed.value())
 			}
 		case "version":
 			err = dec.Decode(&d.Version)

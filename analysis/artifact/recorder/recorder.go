@@ -32,8 +32,6 @@ type Dump struct {
 	// Done are the last completed works that the dump holds, one for each group and kind (collective, send and receive), without
 	// sizes and frames.
 	Done []Work
-	// Odd counts entries that lack what every version writes.
-	Odd int
 }
 
 // Group is a process group that the rank belongs to, or knows of.
@@ -98,7 +96,7 @@ type doneKey struct {
 	p2p   bool
 }
 
-func (s *Shared) newCollector(form string) *collector {
+func (s *Shared) newCollector() *collector {
 	return &collector{d: Dump{First: None, Last: None}, done: map[doneKey]int{}, shared: s}
 }
 
@@ -134,7 +132,6 @@ func (c *collector) add(w *Work, ok bool) *Work {
 	w.Index = d.Entries
 	if !ok {
 		d.Entries++
-		d.Odd++
 		return nil
 	}
 	d.saw(w.Record)

@@ -270,7 +270,7 @@ func native(file string) bool {
 
 // processes is the layout of a list by ps: where its columns are.
 type processes struct {
-	pid, stat, wchan, command int
+	pid, stat, command int
 }
 
 // listOf reads the head of a list: it holds PID, STAT or S, and a command at its end.
@@ -279,15 +279,13 @@ func listOf(text string) *processes {
 		return nil
 	}
 	cols := strings.Fields(text)
-	p := processes{-1, -1, -1, -1}
+	p := processes{-1, -1, -1}
 	for i, c := range cols {
 		switch c {
 		case "PID":
 			p.pid = i
 		case "STAT", "S":
 			p.stat = i
-		case "WCHAN":
-			p.wchan = i
 		case "COMMAND", "CMD":
 			p.command = i
 		}
@@ -307,11 +305,7 @@ func (p *processes) row(text string) (State, bool) {
 	if err != nil || pid <= 0 || !stat.MatchString(f[p.stat]) {
 		return State{}, false
 	}
-	s := State{PID: pid, Stat: strings.Clone(f[p.stat]), Command: clip(strings.Join(f[p.command:], " "))}
-	if p.wchan >= 0 && f[p.wchan] != "-" && f[p.wchan] != "0" {
-		s.Wchan = clip(f[p.wchan])
-	}
-	return s, true
+	return State{PID: pid, Stat: strings.Clone(f[p.stat]), Command: clip(strings.Join(f[p.command:], " "))}, true
 }
 
 // begun is what some line of every dump holds: most logs have none of it, and need not be read line by line.

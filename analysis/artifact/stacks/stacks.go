@@ -91,7 +91,6 @@ type Stack struct {
 type State struct {
 	PID     int
 	Stat    string // "Dl"
-	Wchan   string
 	Command string
 	Host    string
 	At      At

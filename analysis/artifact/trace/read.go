@@ -112,7 +112,7 @@ func (c *collector) top() error {
 			err = c.events()
 		case key == `"distributedInfo"`:
 			if raw, err = c.in.value(); err == nil {
-				c.job(raw, c.in.pos-len(raw))
+				c.job(raw)
 			}
 		default:
 			if b == '{' || b == '[' || b == '"' {
@@ -133,7 +133,7 @@ func (c *collector) top() error {
 }
 
 // job reads what the profiler says of the job.
-func (c *collector) job(raw []byte, at int) {
+func (c *collector) job(raw []byte) {
 	var info struct {
 		Rank  *int `json:"rank"`
 		World *int `json:"world_size"`
@@ -142,11 +142,6 @@ func (c *collector) job(raw []byte, at int) {
 		return
 	}
 	c.t.Rank, c.t.World = *info.Rank, *info.World
-	_ = members(raw, func(m *member) {
-		if string(m.key) == "rank" {
-			c.t.Info = Text{c.in.lineOf(at + m.at), c.in.base + int64(at+m.at), string(raw[m.at:m.start]), string(m.value)}
-		}
-	})
 }
 
 // events reads the list of events, behind its bracket.

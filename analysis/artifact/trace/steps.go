@@ -53,7 +53,7 @@ func (c *collector) finish() {
 		s.Exposed = s.Comm
 		if t.GPU {
 			all := within(busy, w)
-			s.Compute, s.Copy = within(computed, w), within(copied, w)
+			s.Compute = within(computed, w)
 			s.Exposed, s.Idle = all-within(work, w), s.Dur-all
 		}
 		s.Kernels = between(kernels, w)

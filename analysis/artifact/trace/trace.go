@@ -26,7 +26,6 @@ const None = -1
 type Trace struct {
 	Rank   int // as distributedInfo states it; None
 	World  int
-	Info   Text // where the rank is stated
 	Events int64
 	GPU    bool // kernels are in it: shares are of the GPU's time. Else of the process's, by its collectives
 	// Steps are those of the profiler's schedule (ProfilerStep#N), ascending. Without any, one step with the number None stands
@@ -50,11 +49,11 @@ type Step struct {
 	Dur    int64
 	// Compute and Copy are when the GPU did so, Comm when it was in a collective, Exposed that part of Comm in which it did
 	// nothing else. Without a GPU, Comm is when the process had a collective in flight, and so is Exposed.
-	Compute, Comm, Exposed, Copy, Idle int64
-	Kernels                            int // that compute; without a GPU, operations of the process
-	Loader                             int64
-	LoaderAt                           Place // the longest wait for data in it
-	Ops                                []Op  // collectives by operation and group, in this order
+	Compute, Comm, Exposed, Idle int64
+	Kernels                      int // that compute; without a GPU, operations of the process
+	Loader                       int64
+	LoaderAt                     Place // the longest wait for data in it
+	Ops                          []Op  // collectives by operation and group, in this order
 }
 
 // Own is the time that the rank did not wait for others.

@@ -74,7 +74,7 @@ func TestTimeIsDividedWithinAStep(t *testing.T) {
 		t.Fatalf("%+v", tr)
 	}
 	s := tr.Steps[0]
-	want := Step{Number: 7, Dur: 1000e3, Compute: 399.5e3, Comm: 300e3, Exposed: 200e3, Copy: 50e3, Idle: 350.5e3, Kernels: 2, Loader: 30e3}
+	want := Step{Number: 7, Dur: 1000e3, Compute: 399.5e3, Comm: 300e3, Exposed: 200e3, Idle: 350.5e3, Kernels: 2, Loader: 30e3}
 	got := s
 	got.At, got.LoaderAt, got.Ops = Place{}, Place{}, nil
 	if !reflect.DeepEqual(got, want) {
@@ -86,7 +86,7 @@ func TestTimeIsDividedWithinAStep(t *testing.T) {
 	if len(s.Ops) != 1 || s.Ops[0].Name != "allreduce" || s.Ops[0].Group != "0" || s.Ops[0].Size != 8 || s.Ops[0].N != 1 {
 		t.Errorf("%+v", s.Ops)
 	}
-	for _, x := range []Text{s.Ops[0].First[0].At.Dur, s.Ops[0].First[0].At.Name, s.LoaderAt.Dur, s.At.Name, tr.Info} {
+	for _, x := range []Text{s.Ops[0].First[0].At.Dur, s.Ops[0].First[0].At.Name, s.LoaderAt.Dur, s.At.Name} {
 		text := x.Key + x.Value
 		if !strings.HasPrefix(sample[x.Off:], text) || int64(strings.Count(sample[:x.Off], "\n")+1) != x.Line {
 			t.Errorf("%q is not at %d, line %d", text, x.Off, x.Line)

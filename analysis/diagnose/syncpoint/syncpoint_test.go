@@ -52,7 +52,7 @@ func (r *run) step(rank int, step int64) {
 }
 
 func (r *run) sample(rank int, enqueued int64) {
-	r.obs.Samples = append(r.obs.Samples, worker.Sample{At: r.at(rank), Group: r.group(rank), Enqueued: enqueued, Completed: enqueued})
+	r.obs.Samples = append(r.obs.Samples, worker.Sample{At: r.at(rank), Group: r.group(rank), Enqueued: enqueued})
 }
 
 func (r *run) says(key, value string) {
