@@ -127,8 +127,7 @@ func Diagnose(ctx context.Context, in Input) (*incident.Report, error) {
 		return nil, fmt.Errorf("%w: these are only storage daemons' logs: give the job's logs too", ErrNothingToRead)
 	}
 	sources, id, err := selectJob(in.Sources, in.JobID, in.book)
-	var several *MultipleJobsError
-	if errors.As(err, &several) {
+	if several, ok := errors.AsType[*MultipleJobsError](err); ok {
 		return nil, describe(ctx, several, in)
 	}
 	if err != nil {

@@ -51,8 +51,8 @@ func walk(v reflect.Value, visit func(*incident.Evidence)) {
 		if v.Type() == evidenceType {
 			visit(v.Addr().Interface().(*incident.Evidence))
 		}
-		for i := range v.NumField() {
-			walk(v.Field(i), visit)
+		for _, field := range v.Fields() {
+			walk(field, visit)
 		}
 	case reflect.Slice:
 		if k := v.Type().Elem().Kind(); k != reflect.Struct && k != reflect.Pointer && k != reflect.Slice {
@@ -506,8 +506,8 @@ func pruneValue(v reflect.Value, bad func(incident.Evidence) bool) {
 		}
 		pruneValue(v.Elem(), bad)
 	case reflect.Struct:
-		for i := range v.NumField() {
-			pruneValue(v.Field(i), bad)
+		for _, field := range v.Fields() {
+			pruneValue(field, bad)
 		}
 	case reflect.Slice:
 		if v.Type().Elem() == evidenceType {
@@ -530,8 +530,7 @@ func pruneValue(v reflect.Value, bad func(incident.Evidence) bool) {
 
 // plain takes the path out of a file error: reports must not depend on where the files lie.
 func plain(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}
 	return err

@@ -2,6 +2,7 @@ package aislog
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -268,10 +269,8 @@ func request(msg []byte, has cues) string {
 	for end < len(msg) && msg[end] != ' ' && msg[end] != '?' && msg[end] != '"' {
 		end++
 	}
-	for _, m := range []string{"GET", "PUT", "POST", "HEAD", "DELETE", "PATCH"} {
-		if string(msg[start:i]) == m {
-			return clip(msg[start:end], maxName)
-		}
+	if slices.Contains([]string{"GET", "PUT", "POST", "HEAD", "DELETE", "PATCH"}, string(msg[start:i])) {
+		return clip(msg[start:end], maxName)
 	}
 	return ""
 }

@@ -96,8 +96,7 @@ func Read(ctx context.Context, src Source, in io.Reader, sc *Scanner) (*File, er
 	r.finish()
 	f.stats = st
 	if err != nil {
-		var p *fs.PathError
-		if errors.As(err, &p) {
+		if p, ok := errors.AsType[*fs.PathError](err); ok {
 			err = p.Err
 		}
 		f.err = clip([]byte(err.Error()), maxText)

@@ -67,7 +67,7 @@ func (b *builder) action() {
 	if s, ok := b.soundSave(); ok {
 		a.ResumeFrom = &incident.Step{Step: s.Step, Path: s.Path, Evidence: []incident.Evidence{mechanism.QuoteAt(s.At, nil)}}
 		if last, ok := b.lastStep(); ok && last >= s.Step && v.Status != incident.NoFailure {
-			a.Lost.Steps = ptr(last - s.Step)
+			a.Lost.Steps = new(last - s.Step)
 		}
 		from := f.At(s.At)
 		if from.Valid && f.Job.End.Valid && f.Job.WorldSize > 0 && f.Job.End.T >= from.T && v.Status != incident.NoFailure {

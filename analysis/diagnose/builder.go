@@ -50,8 +50,6 @@ func (b *builder) lastStep() (int64, bool) {
 	return best, ok
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func optional[T comparable](v T) *T {
 	var zero T
 	if v == zero {

@@ -31,7 +31,7 @@ func (b *builder) causeRow(rows *[]row) []incident.Event {
 		return nil
 	}
 	if len(v.Root.Ranks) == 1 && !daemons {
-		e.Rank = ptr(v.Root.Ranks[0])
+		e.Rank = new(v.Root.Ranks[0])
 	}
 	if len(v.Root.Nodes) == 1 && !daemons {
 		e.Node = v.Root.Nodes[0]

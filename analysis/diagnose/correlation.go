@@ -21,7 +21,7 @@ func (b *builder) correlated() {
 	s.Clocks = a.Clock.Proof
 	s.Clock = &incident.StorageClock{Text: a.Clock.Words(), Basis: findings(a.Clock.Basis), Against: findings(a.Clock.Against)}
 	if a.Clock.Known() {
-		s.Clock.Shift, s.Clock.Uncertainty = ptr(round1(a.Clock.Shift)), ptr(max(round1(a.Clock.Unc), 0.1))
+		s.Clock.Shift, s.Clock.Uncertainty = new(round1(a.Clock.Shift)), new(max(round1(a.Clock.Unc), 0.1))
 	}
 	if s.Status = "partial"; a.Covered && a.Clock.Known() {
 		s.Status = "examined"
@@ -35,7 +35,7 @@ func (b *builder) correlated() {
 	causes := a.Causes()
 	for _, e := range causes {
 		if s.Side == nil {
-			s.Side = ptr(e.Side)
+			s.Side = new(e.Side)
 		}
 	}
 	s.Targets = append(s.Targets, a.Blamed()...)

@@ -68,13 +68,13 @@ func (b *builder) course() {
 func coursePoint(p *resolve.Point) incident.CoursePoint {
 	out := incident.CoursePoint{Line: p.At.Line, Broken: p.BadNorm || p.Loss.Known && !p.Loss.Finite}
 	if p.Step != line.Unknown {
-		out.Step = ptr(p.Step)
+		out.Step = new(p.Step)
 	}
 	if p.Loss.Known && p.Loss.Finite && !(p.BadNorm && p.Loss.Value == 0) { // Trainer prints 0.0 for a loss that is none
-		out.Loss = ptr(p.Loss.Value)
+		out.Loss = new(p.Loss.Value)
 	}
 	if p.Seconds > 0 {
-		out.StepSeconds = ptr(math.Round(p.Seconds*1e4) / 1e4)
+		out.StepSeconds = new(math.Round(p.Seconds*1e4) / 1e4)
 	}
 	return out
 }

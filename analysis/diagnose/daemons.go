@@ -36,7 +36,7 @@ func (b *builder) daemons() {
 	w := windowOf(b.r.Job.EndTime)
 	if w != nil {
 		w.widen(b.s.Storage)
-		s.Window = ptr(w.from.Format(plainTime) + "/" + w.to.Format(plainTime))
+		s.Window = new(w.from.Format(plainTime) + "/" + w.to.Format(plainTime))
 		w.shift(b.s.Storage)
 	}
 	for i := range all {
@@ -58,7 +58,7 @@ func (b *builder) compare(d *incident.StorageDaemon, from *aislog.Daemon) {
 	d.Compared = &incident.StorageSpans{Since: c.SecondsSince, Before: c.SecondsBefore}
 	for i := range d.Counters {
 		n := &d.Counters[i]
-		n.Since, n.Before = ptr(c.Since[n.Name]), ptr(c.Before[n.Name])
+		n.Since, n.Before = new(c.Since[n.Name]), new(c.Before[n.Name])
 	}
 }
 
@@ -106,9 +106,9 @@ func told(t aislog.Time) *string {
 	case t.IsZero():
 		return nil
 	case t.Proof == aislog.NoDay:
-		return ptr(t.Wall.Format("15:04:05.000000"))
+		return new(t.Wall.Format("15:04:05.000000"))
 	}
-	return ptr(t.Wall.Format(daemonTime))
+	return new(t.Wall.Format(daemonTime))
 }
 
 func mustTell(t aislog.Time) string {
@@ -279,7 +279,7 @@ func growths(d *aislog.Daemon, w *window) []incident.StorageCounter {
 	for _, n := range names {
 		c := incident.StorageCounter{Name: n, Grew: total[n]}
 		if w != nil {
-			c.InWindow = ptr(within[n])
+			c.InWindow = new(within[n])
 		}
 		out = append(out, c)
 	}
@@ -305,7 +305,7 @@ func stalled(s *aislog.Stall, w *window) incident.StorageStall {
 		Text:     "batches were running and it received no stream data from other daemons, while " + insteadOf(s),
 		Evidence: []incident.Evidence{quoteOf(s.Begin, field(s.Received)), quoteOf(s.End, field(s.Received))}}
 	if w != nil && s.From.Proof != aislog.NoDay {
-		out.InWindow = ptr(w.touches(s.From.Wall, s.To.Wall))
+		out.InWindow = new(w.touches(s.From.Wall, s.To.Wall))
 	}
 	return out
 }

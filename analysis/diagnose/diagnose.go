@@ -85,7 +85,7 @@ func (b *builder) job() {
 	j := &f.Job
 	out := &b.r.Job
 	out.ID, out.Framework, out.Task, out.DataSource = optional(j.ID), optional(j.Framework), optional(j.Task), optional(j.DataSource)
-	out.Run, out.Runs = ptr(f.Run), f.Runs
+	out.Run, out.Runs = new(f.Run), f.Runs
 	out.StartTime, out.EndTime = f.Format(j.Start), f.Format(j.End)
 	out.WorldSize, out.RanksPerNode = optional(j.WorldSize), optional(j.PerNode)
 	n := len(f.Coverage.NodesExpected)

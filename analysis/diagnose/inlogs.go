@@ -157,7 +157,7 @@ const mostLastWords = 72
 
 // begin is the first words of a line, without the labels of a process group in front of it.
 func begin(text string) string {
-	for i := 0; i < 2; i++ {
+	for range 2 {
 		if label, rest, ok := strings.Cut(text, "] "); ok && strings.HasPrefix(label, "[") && rest != "" {
 			text = strings.TrimLeft(rest, " ")
 		}

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"maps"
 	"sort"
 	"strconv"
 
@@ -30,9 +31,7 @@ func (b *builder) reads() {
 
 func tallies(t *resolve.Tally) incident.Tallies {
 	out := incident.Tallies{Total: t.Total, PerFile: map[string]int{}, PerRank: map[string]int{}}
-	for k, n := range t.PerFile {
-		out.PerFile[k] = n
-	}
+	maps.Copy(out.PerFile, t.PerFile)
 	for k, n := range t.PerRank {
 		out.PerRank[strconv.Itoa(k)] = n
 	}

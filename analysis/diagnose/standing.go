@@ -323,7 +323,7 @@ func (b *builder) lastOf(r *resolve.Rank, before resolve.Moment, why string) *in
 	if !ok {
 		return nil
 	}
-	return &incident.Standout{Severity: severity.Calm.String(), Score: 15, Rank: ptr(r.ID), Node: r.Node, N: 1, Files: 1, Evidence: []incident.Evidence{last},
+	return &incident.Standout{Severity: severity.Calm.String(), Score: 15, Rank: new(r.ID), Node: r.Node, N: 1, Files: 1, Evidence: []incident.Evidence{last},
 		Reasons: []incident.Reason{{Part: "spatial", Points: 15, Text: why}}}
 }
 
@@ -333,7 +333,7 @@ func (b *builder) instead(l *novel.Line) *incident.Standout {
 	if r == nil || l.Instead == nil {
 		return nil
 	}
-	return &incident.Standout{Severity: severity.Failed.String(), Score: 15, Rank: ptr(r.ID), Node: r.Node, N: 1, Files: 1,
+	return &incident.Standout{Severity: severity.Failed.String(), Score: 15, Rank: new(r.ID), Node: r.Node, N: 1, Files: 1,
 		Evidence: []incident.Evidence{mechanism.QuoteAt(mechanism.PlaceAt(l.Instead.File, l.Instead.At), nil)},
 		Reasons:  []incident.Reason{{Part: "spatial", Points: 15, Text: "this rank printed it instead of the line above"}}}
 }
@@ -351,7 +351,7 @@ func first(ranks []int) int {
 func standout(l *novel.Line) incident.Standout {
 	out := incident.Standout{Statement: Outstanding(l.Text), Severity: l.Level.String(), Node: l.Node, N: l.N, Files: l.Files, Score: l.Score, Reasons: []incident.Reason{}}
 	if l.Rank != resolve.NoRank {
-		out.Rank = ptr(l.Rank)
+		out.Rank = new(l.Rank)
 	}
 	if out.Node == "" {
 		out.Node = l.Named

@@ -50,7 +50,7 @@ func (b *builder) group(g *resolve.Group) incident.Group {
 		}
 		out.Stuck = &incident.Stuck{Seq: w.Seq, Op: w.Op, StartedAt: f.Format(start)}
 		if w.NumelIn != line.Unknown {
-			out.Stuck.Size = ptr(w.NumelIn)
+			out.Stuck.Size = new(w.NumelIn)
 		}
 	}
 	done := map[int]bool{}
@@ -61,16 +61,16 @@ func (b *builder) group(g *resolve.Group) incident.Group {
 		m := incident.GroupMember{Node: p.Rank.Node, Role: b.roleIn(p.Rank, true), IdentityEvidence: p.Rank.Basis}
 		if p.Rank.ID != resolve.NoRank {
 			done[p.Rank.ID] = true
-			m.Rank = ptr(p.Rank.ID)
+			m.Rank = new(p.Rank.ID)
 		} else {
 			m.IdentityEvidence = p.Rank.Label
 		}
 		if p.GroupRank >= 0 {
-			m.GroupRank = ptr(p.GroupRank)
+			m.GroupRank = new(p.GroupRank)
 		}
 		if e, ok := p.Enqueued(); ok {
 			done, _ := p.Completed()
-			m.Enqueued, m.Completed = ptr(e), ptr(done)
+			m.Enqueued, m.Completed = new(e), new(done)
 		}
 		if b.root[p.Rank.ID] || len(g.Pending) <= fullRows && b.rows < rowBudget {
 			m.Evidence = mechanism.PendingEvidence(p)
@@ -111,7 +111,7 @@ func rowLess(a, b incident.GroupMember) bool {
 // idleRow is a member without a watchdog line of this group.
 func (b *builder) idleRow(id int, g *resolve.Group) incident.GroupMember {
 	f := b.s.Facts
-	m := incident.GroupMember{Rank: ptr(id), Role: incident.Missing}
+	m := incident.GroupMember{Rank: new(id), Role: incident.Missing}
 	r := f.Rank(id)
 	if r == nil {
 		return m
@@ -123,7 +123,7 @@ func (b *builder) idleRow(id int, g *resolve.Group) incident.GroupMember {
 		c = r.Dump
 	}
 	if c != nil {
-		m.Enqueued, m.Completed = ptr(c.Enqueued), ptr(c.Completed)
+		m.Enqueued, m.Completed = new(c.Enqueued), new(c.Completed)
 		if b.rows < rowBudget || b.root[id] {
 			m.Evidence = []incident.Evidence{mechanism.DumpEvidence(c, id)}
 			b.rows++
@@ -150,7 +150,7 @@ func (b *builder) defaultFromDumps() *incident.Group {
 		return nil
 	}
 	if w := f.Job.WorldSize; w > 0 {
-		out.Size, out.MembershipBasis = ptr(w), "config-line"
+		out.Size, out.MembershipBasis = new(w), "config-line"
 	}
 	return &out
 }
@@ -199,7 +199,7 @@ func (b *builder) ranks() {
 		seen[r.ID] = true
 		st := incident.RankState{Rank: r.ID, Node: r.Node}
 		if r.Local >= 0 {
-			st.LocalRank = ptr(r.Local)
+			st.LocalRank = new(r.Local)
 		}
 		st.Role, st.Note = b.part(r, b.root[r.ID])
 		if healthy && st.Role == incident.Unobserved {

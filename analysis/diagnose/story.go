@@ -210,7 +210,7 @@ func (b *builder) timeline() {
 		}
 		e := incident.Event{Kind: kind, Time: b.s.Facts.Format(t), Uncertainty: resolve.Uncertainty(t), Clock: b.ownTime(t, node), Node: node, Event: text, Evidence: ev}
 		if rank != resolve.NoRank {
-			e.Rank = ptr(rank)
+			e.Rank = new(rank)
 		}
 		rows = append(rows, row{t, turns[kind], e})
 	}

@@ -265,7 +265,7 @@ func (b *builder) place(top *mechanism.Proposal) {
 	}
 	b.scoped(top)
 	if top.Component != "" {
-		root.Component, root.Disk = ptr(top.Component), top.Disk.Mountpath
+		root.Component, root.Disk = new(top.Component), top.Disk.Mountpath
 	}
 	root.Item = optional(item(top))
 	root.Only = b.confined(top)

@@ -216,8 +216,7 @@ func split(text []byte) ([]namedMember, error) {
 
 // plain keeps the text of a log or a history out of a message.
 func plain(err error) error {
-	var s *json.SyntaxError
-	if errors.As(err, &s) {
+	if s, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("invalid at byte %d", s.Offset)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {

@@ -125,7 +125,7 @@ func one(item string, limit int) ([]string, error) {
 // ranges expands "01-03,07" to at most limit numbers, as text.
 func ranges(in string, limit int) ([]string, error) {
 	var out []string
-	for _, r := range strings.Split(in, ",") {
+	for r := range strings.SplitSeq(in, ",") {
 		r = strings.TrimSpace(r)
 		lo, hi, isRange := strings.Cut(r, "-")
 		if !isRange {

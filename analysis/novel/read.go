@@ -388,7 +388,7 @@ const leastWords = 2
 // tells says that a line has words, not only a brace, a rule or one value.
 func tells(text string) bool {
 	words := 0
-	for _, field := range strings.Fields(text) {
+	for field := range strings.FieldsSeq(text) {
 		letters := 0
 		for _, r := range field {
 			switch {

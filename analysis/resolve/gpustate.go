@@ -67,8 +67,8 @@ func stem(name string) string {
 	for again := true; again; {
 		again = false
 		for _, s := range endings {
-			if strings.HasSuffix(name, s) {
-				name, again = strings.TrimSuffix(name, s), true
+			if before, ok := strings.CutSuffix(name, s); ok {
+				name, again = before, true
 			}
 		}
 	}
@@ -84,7 +84,7 @@ func besideTool(name string) string {
 			}
 		}
 	}
-	for _, dir := range strings.Split(path.Dir(name), "/") { // "nvidia-smi-q/n07.txt"
+	for dir := range strings.SplitSeq(path.Dir(name), "/") { // "nvidia-smi-q/n07.txt"
 		if h := ShortHost(stem(name)); tools.MatchString(strings.ToLower(dir)) && hostLike.MatchString(h) && !ranked.MatchString(h) {
 			return h
 		}

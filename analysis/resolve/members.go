@@ -267,7 +267,7 @@ func megatronGroups(kind string, j JobFacts) [][]int {
 	}
 	byRest := map[[4]int][]int{}
 	var order [][4]int
-	for r := 0; r < w; r++ {
+	for r := range w {
 		x := [4]int{r % size[0], r / size[0] % size[1], r / (size[0] * size[1]) % size[2], r / (size[0] * size[1] * size[2])}
 		for d := range x {
 			if vary[d] {

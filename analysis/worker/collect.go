@@ -94,8 +94,8 @@ func (o *Observations) Empty() bool {
 // trim gives back the room that lists of observations have grown beyond their need.
 func (o *Observations) trim() {
 	v := reflect.ValueOf(o).Elem()
-	for i := range v.NumField() {
-		if f := v.Field(i); f.Kind() == reflect.Slice && f.Cap() > f.Len() {
+	for _, f := range v.Fields() {
+		if f.Kind() == reflect.Slice && f.Cap() > f.Len() {
 			list := reflect.MakeSlice(f.Type(), f.Len(), f.Len())
 			reflect.Copy(list, f)
 			f.Set(list)

@@ -8,8 +8,7 @@ import "reflect"
 func (o *Observations) Filter(keep func(At) bool) *Observations {
 	out := *o
 	v := reflect.ValueOf(&out).Elem()
-	for i := range v.NumField() {
-		field := v.Field(i)
+	for _, field := range v.Fields() {
 		if field.Kind() != reflect.Slice || field.Len() == 0 {
 			continue
 		}

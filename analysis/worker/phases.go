@@ -101,7 +101,7 @@ func millis(b []byte) (seconds float64, ok bool) {
 func readPhases(r *reader, rec *record) bool {
 	list := after(rec.Text, phasesOfOne)
 	rep := PhaseReport{At: rec.At}
-	for _, item := range bytes.Split(list[:min(len(list), 4<<10)], []byte(" | ")) {
+	for item := range bytes.SplitSeq(list[:min(len(list), 4<<10)], []byte(" | ")) {
 		name, value, ok := bytes.Cut(item, []byte(": "))
 		v, isTime := millis(value)
 		if !ok || !isTime || len(name) == 0 || len(name) > 64 || len(rep.Times) == mostPhases {

@@ -106,11 +106,10 @@ const elapsedKey = "elapsed time per iteration ("
 // readMegatron reads " iteration     1580/  500000 | … | elapsed time per iteration (ms): 730.1 | … | lm loss: 2.1E+00 |"
 // (Megatron-LM megatron/training/training.py, training_log).
 func readMegatron(p *step, text, _ []byte) bool {
-	i := bytes.Index(text, []byte(elapsedKey))
-	if i < 0 {
+	head, tail, ok := bytes.Cut(text, []byte(elapsedKey))
+	if !ok {
 		return false
 	}
-	head, tail := text[:i], text[i+len(elapsedKey):]
 	for {
 		if head = after(head, "iteration"); head == nil {
 			return false
@@ -568,7 +567,7 @@ func stepNumber(b []byte) (step, total int64, rest []byte) {
 
 // readEpoch reads lines that number only the epoch: "Epoch 3: train_loss=2.6", "epoch 3/10 | train loss 2.1".
 func readEpoch(p *step, text []byte) bool {
-	for i := 0; i < len(text); i++ {
+	for i := range text {
 		if text[i]|0x20 != 'e' || i > 0 && isWord(text[i-1]) || !hasFold(text[i:], "epoch") {
 			continue
 		}

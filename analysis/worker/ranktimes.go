@@ -100,7 +100,7 @@ func readStragglerDetector(r *reader, rec *record) bool {
 		r.does |= other
 		r.detector = rec.Off
 	}
-	for _, item := range bytes.Split(list[:min(len(list), 16<<10)], []byte(",")) {
+	for item := range bytes.SplitSeq(list[:min(len(list), 16<<10)], []byte(",")) {
 		v, id, ok := bytes.Cut(bytes.TrimSpace(item), []byte("/"))
 		n, rest := counter(id)
 		if !ok || rest == nil || len(rest) > 0 || n < 0 || n > 1<<24 || len(printed(v)) != len(v) || len(v) == 0 || nonFinite(v) {
@@ -172,7 +172,7 @@ func readStragglerWarning(r *reader, rec *record) bool {
 	}
 	inner, _, _ := bytes.Cut(bytes.TrimLeft(list, "[{("), []byte("]"))
 	inner, _, _ = bytes.Cut(inner, []byte("}"))
-	for _, item := range bytes.Split(inner, []byte(",")) {
+	for item := range bytes.SplitSeq(inner, []byte(",")) {
 		if n, err := strconv.ParseInt(string(bytes.TrimSpace(item)), 10, 32); err == nil {
 			say(n, "")
 		}

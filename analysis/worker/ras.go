@@ -45,7 +45,7 @@ func readRASRow(r *reader, rec *record) bool {
 	if !rasStatus[string(f[6])] {
 		return false
 	}
-	for _, e := range bytes.Split(f[7], []byte(",")) {
+	for e := range bytes.SplitSeq(f[7], []byte(",")) {
 		if !rasErrors[string(e)] {
 			return false
 		}

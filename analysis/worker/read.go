@@ -354,8 +354,7 @@ func newReader(name string, sc *Scanner) *reader {
 
 // readError is the reason without the path in front of it: reports do not depend on where files lie.
 func readError(err error) string {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err
 	}
 	return clip([]byte(err.Error()))

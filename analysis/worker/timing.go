@@ -49,7 +49,7 @@ var wordKinds = func() map[string]int {
 		wordFiller: "avg average mean median train training perf performance throughput device global in wall clock current last",
 		wordBarred: "eta elapsed total remaining left max min since until timeout uptime walltime runtime interval epoch start end age eval val valid validation test",
 	} {
-		for _, w := range bytes.Fields([]byte(list)) {
+		for w := range bytes.FieldsSeq([]byte(list)) {
 			out[string(w)] = kind
 		}
 	}

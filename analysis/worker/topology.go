@@ -54,7 +54,7 @@ func readGroups(r *reader, rec *record) bool {
 func intLists(b []byte) [][]int {
 	var lists [][]int
 	n := 0
-	for _, part := range bytes.Split(bytes.Trim(b, "[] "), []byte("[")) {
+	for part := range bytes.SplitSeq(bytes.Trim(b, "[] "), []byte("[")) {
 		part = bytes.TrimRight(part, "], ")
 		if len(part) == 0 {
 			continue

@@ -134,7 +134,7 @@ func (r *reader) ipLine(l lines.Line, trimmed string) bool {
 				continue
 			}
 			r.names = nil
-			for _, n := range strings.Fields(rest) {
+			for n := range strings.FieldsSeq(rest) {
 				r.names = append(r.names, strings.ToLower(dir)+"_"+n)
 			}
 			if len(r.names) > 12 {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -217,19 +218,10 @@ func columns(text string) []string {
 			names[i] = "time"
 		}
 	}
-	if !has(names, "time") {
+	if !slices.Contains(names, "time") {
 		return nil
 	}
 	return names
-}
-
-func has(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // row reads one line of the table by the names of its columns.

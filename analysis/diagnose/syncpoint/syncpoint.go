@@ -235,8 +235,7 @@ func standing(f *resolve.Facts, g *resolve.Group, stuck *resolve.Pending) *incid
 				continue
 			}
 			frames := append(slices.Clone(fl.Exc.Main), fl.Exc.Frames...)
-			for i := len(frames) - 1; i >= 0; i-- {
-				fr := frames[i]
+			for _, fr := range slices.Backward(frames) {
 				at, ok := knowledge.SyncPointAt(fr.Func, fr.File)
 				if !ok || general(at, frames) || !slices.ContainsFunc(fit, func(o knowledge.SyncPoint) bool { return o.ID == at.ID }) {
 					continue
@@ -270,8 +269,7 @@ func Gloo(s *mechanism.Scene) (incident.Finding, bool) {
 		if fl.Exc == nil || fl.Exc.Torn || !strings.HasPrefix(string(fl.Sign), "peer-gloo-timeout") {
 			continue
 		}
-		for i := len(fl.Exc.Frames) - 1; i >= 0; i-- {
-			fr := fl.Exc.Frames[i]
+		for _, fr := range slices.Backward(fl.Exc.Frames) {
 			at, ok := knowledge.SyncPointAt(fr.Func, fr.File)
 			if !ok || general(at, fl.Exc.Frames) {
 				continue
