@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strings"
 
-	"faultline/analysis/ascii"
 	"faultline/analysis/diagnose/lanes"
 	"faultline/analysis/diagnose/mechanism"
 	"faultline/analysis/resolve"
@@ -179,23 +177,6 @@ func (b *builder) unclassified() {
 		}
 		b.r.Coverage.UnclassifiedTop = append(b.r.Coverage.UnclassifiedTop, *tally[k])
 	}
-}
-
-func withoutNumbers(s string) string {
-	var out strings.Builder
-	last := byte(0)
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if ascii.Digit(c) {
-			c = '#'
-		}
-		if c == '#' && last == '#' {
-			continue
-		}
-		out.WriteByte(c)
-		last = c
-	}
-	return out.String()
 }
 
 func (b *builder) hypotheses() {

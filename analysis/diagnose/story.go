@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"faultline/analysis/ascii"
 	"faultline/analysis/diagnose/mechanism"
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
@@ -420,4 +421,21 @@ func (b *builder) lastProgress() *resolve.ProgressPoint {
 func isIn(list []int, v int) bool {
 	i := sort.SearchInts(list, v)
 	return i < len(list) && list[i] == v
+}
+
+func withoutNumbers(s string) string {
+	var out strings.Builder
+	last := byte(0)
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if ascii.Digit(c) {
+			c = '#'
+		}
+		if c == '#' && last == '#' {
+			continue
+		}
+		out.WriteByte(c)
+		last = c
+	}
+	return out.String()
 }

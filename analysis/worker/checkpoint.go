@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"faultline/analysis/ascii"
 	"faultline/analysis/line"
 	"faultline/pattern"
 )
@@ -85,7 +86,7 @@ var stepNames = []string{"step", "step-", "step_", "step=", "checkpoint-", "chec
 func stepOfPath(path string) int64 {
 	for to := len(path); to > 0; {
 		from := to
-		for from > 0 && isDigit(path[from-1]) {
+		for from > 0 && ascii.Digit(path[from-1]) {
 			from--
 		}
 		if from < to && slices.ContainsFunc(stepNames, func(name string) bool { return strings.HasSuffix(path[:from], name) }) {

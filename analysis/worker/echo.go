@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"faultline/analysis/ascii"
 	"faultline/analysis/line"
 	"faultline/analysis/scan"
 )
@@ -213,7 +214,7 @@ func (r *reader) recall(kind uint64, l *scan.Line) (familiar, *echo) {
 // remember makes the beginning of a line familiar, unless it may be read in another way in front of another message.
 func (r *reader) remember(kind uint64, l *scan.Line, f *familiar) {
 	msg := l.Text[len(f.head):]
-	if len(msg) == 0 || !isWord(msg[0]) || isDigit(msg[0]) || f.pre.Outer.Kind != line.NoStamp {
+	if len(msg) == 0 || !isWord(msg[0]) || ascii.Digit(msg[0]) || f.pre.Outer.Kind != line.NoStamp {
 		return
 	}
 	n := familiarPlace(kind, l.Text)
@@ -276,7 +277,7 @@ func sameButNumbers(a, b []byte) bool {
 		}
 		n, m := numberEnd(a, i), numberEnd(b, j)
 		from := i // where in a the number begins that stands here
-		for from > 0 && isDigit(a[from-1]) {
+		for from > 0 && ascii.Digit(a[from-1]) {
 			from--
 		}
 		size, other := n-from, m-j+i-from
@@ -311,7 +312,7 @@ func within(b []byte, from, to int) bool {
 }
 
 func numberEnd(b []byte, i int) int {
-	for i < len(b) && isDigit(b[i]) {
+	for i < len(b) && ascii.Digit(b[i]) {
 		i++
 	}
 	return i
@@ -336,7 +337,7 @@ func idEnd(b []byte, i int) int {
 	number := false
 	to := from
 	for to < len(b) && isHex(b[to]) {
-		number = number || isDigit(b[to])
+		number = number || ascii.Digit(b[to])
 		to++
 	}
 	if !number || to-from < 6 || to <= i || to < len(b) && isWord(b[to]) || from > 0 && isWord(b[from-1]) || bytes.Contains(b[from:to], []byte("c10d")) {
@@ -345,4 +346,4 @@ func idEnd(b []byte, i int) int {
 	return to
 }
 
-func isHex(c byte) bool { return isDigit(c) || c >= 'a' && c <= 'f' }
+func isHex(c byte) bool { return ascii.Digit(c) || c >= 'a' && c <= 'f' }

@@ -1,6 +1,9 @@
 package worker
 
-import "strconv"
+import (
+	"faultline/analysis/ascii"
+	"strconv"
+)
 
 // float is strconv.ParseFloat, faster for what logs print by the million: a few digits with a point among them and perhaps
 // an exponent. Fifteen digits and a power of ten up to 22 are exact in a float64, so one operation on them rounds right.
@@ -13,7 +16,7 @@ func float(b []byte) (float64, error) {
 	digits, exponent, point := 0, 0, false
 	for ; i < len(b); i++ {
 		switch c := b[i]; {
-		case isDigit(c):
+		case ascii.Digit(c):
 			mantissa = mantissa*10 + uint64(c-'0')
 			if digits++; point {
 				exponent--
@@ -27,7 +30,7 @@ func float(b []byte) (float64, error) {
 	}
 	if i+2 < len(b) && b[i]|0x20 == 'e' && (b[i+1] == '-' || b[i+1] == '+') && digits > 0 {
 		e, down := 0, b[i+1] == '-'
-		for i += 2; i < len(b) && isDigit(b[i]) && e < 100; i++ {
+		for i += 2; i < len(b) && ascii.Digit(b[i]) && e < 100; i++ {
 			e = e*10 + int(b[i]-'0')
 		}
 		if down {

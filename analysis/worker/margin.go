@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"faultline/analysis/ascii"
 	"strconv"
 )
 
@@ -110,7 +111,7 @@ func filed(l []byte) int {
 func numbered(l []byte) (number, n int) {
 	const most = 9 // digits
 	from := indentation(l)
-	for n = from; n < len(l) && isDigit(l[n]); n++ {
+	for n = from; n < len(l) && ascii.Digit(l[n]); n++ {
 	}
 	if n == from || n-from > most {
 		return -1, 0

@@ -9,7 +9,55 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"faultline/analysis/artifact/nccl"
+	"faultline/knowledge"
 )
+
+// Observations is everything read from one file, or from several after Merge.
+type Observations struct {
+	// Known is what was known of the wordings of lines when they were made.
+	Known *knowledge.Catalogue
+
+	Tails        []Tail
+	Timeouts     []Timeout
+	States       []State
+	Dumps        []Dump
+	Signals      []Signal
+	Samples      []Sample
+	Stacks       []CollectiveStack
+	Desyncs      []Desync
+	Mismatches   []Mismatch
+	Barriers     []Barrier
+	Reductions   []Reduction
+	DDPSetups    []DDPSetup
+	DDPPaces     []DDPPace
+	Exceptions   []Exception
+	Signs        []Sign
+	ChildFailed  []ChildFailed
+	ChildExits   []ChildExit
+	Rendezvous   []Rendezvous
+	TaskExits    []TaskExit
+	Ends         []End
+	NCCLWarns    []NCCLWarn
+	CommInits    []CommInit
+	Progress     []Progress
+	Checkpoints  []Checkpoint
+	Numerics     []Numeric
+	RankTimes    []RankTime
+	Phases       []PhaseReport
+	IOs          IOs
+	Resets       []Reset
+	Doings       []Doing
+	Facts        []Fact
+	Arguments    []Argument
+	Topologies   []Topology
+	Identities   []Identity
+	RunMarks     []RunMark
+	Unclassified []Unclassified
+	// NCCL is what NCCL says besides calls in files in which it tells of communicators or warns, and that hold no calls. In order of files.
+	NCCL []*nccl.Log
+	// UnclassifiedN counts all of them (the sum over Tails); Unclassified keeps the first ones of each file.
+	UnclassifiedN int
+}
 
 // Merge is the set union of observations: by position and content, sorted. It is associative, commutative and
 // idempotent, so files may be read in any order, in any number of parts, and more than once. Its arguments stay as they

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"faultline/analysis/artifact/nccl"
 	"faultline/analysis/line"
 	"faultline/knowledge"
 )
@@ -469,51 +468,4 @@ func (at *At) Mark() Mark { return Mark{at.Line, at.Off, at.Len, at.Stamp} }
 // At is a mark of the writer in a file.
 func (w *WriterSpan) At(file string, m Mark) At {
 	return At{Pos: Pos{File: file, Line: m.Line, Off: m.Off, Len: m.Len}, By: &w.Who, Stamp: m.Stamp}
-}
-
-// Observations is everything read from one file, or from several after Merge.
-type Observations struct {
-	// Known is what was known of the wordings of lines when they were made.
-	Known *knowledge.Catalogue
-
-	Tails        []Tail
-	Timeouts     []Timeout
-	States       []State
-	Dumps        []Dump
-	Signals      []Signal
-	Samples      []Sample
-	Stacks       []CollectiveStack
-	Desyncs      []Desync
-	Mismatches   []Mismatch
-	Barriers     []Barrier
-	Reductions   []Reduction
-	DDPSetups    []DDPSetup
-	DDPPaces     []DDPPace
-	Exceptions   []Exception
-	Signs        []Sign
-	ChildFailed  []ChildFailed
-	ChildExits   []ChildExit
-	Rendezvous   []Rendezvous
-	TaskExits    []TaskExit
-	Ends         []End
-	NCCLWarns    []NCCLWarn
-	CommInits    []CommInit
-	Progress     []Progress
-	Checkpoints  []Checkpoint
-	Numerics     []Numeric
-	RankTimes    []RankTime
-	Phases       []PhaseReport
-	IOs          IOs
-	Resets       []Reset
-	Doings       []Doing
-	Facts        []Fact
-	Arguments    []Argument
-	Topologies   []Topology
-	Identities   []Identity
-	RunMarks     []RunMark
-	Unclassified []Unclassified
-	// NCCL is what NCCL says besides calls in files in which it tells of communicators or warns, and that hold no calls. In order of files.
-	NCCL []*nccl.Log
-	// UnclassifiedN counts all of them (the sum over Tails); Unclassified keeps the first ones of each file.
-	UnclassifiedN int
 }

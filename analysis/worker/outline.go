@@ -2,6 +2,7 @@ package worker
 
 import (
 	"encoding/binary"
+	"faultline/analysis/ascii"
 	"math/bits"
 )
 
@@ -104,7 +105,7 @@ func numeralEnd(b []byte, i int) (end int, zero bool) {
 	zero = true
 	for i < len(b) {
 		switch c := numeralByte[b[i]]; {
-		case c == 0 || c == '.' && (i+1 == len(b) || !isDigit(b[i+1])):
+		case c == 0 || c == '.' && (i+1 == len(b) || !ascii.Digit(b[i+1])):
 			return i, zero
 		case c == '1':
 			zero = false

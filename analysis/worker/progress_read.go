@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 
+	"faultline/analysis/ascii"
 	"faultline/analysis/line"
 )
 
@@ -30,10 +31,10 @@ func printed(b []byte) []byte {
 			return b[:n+3]
 		}
 	}
-	if n == len(b) || !isDigit(b[n]) {
+	if n == len(b) || !ascii.Digit(b[n]) {
 		return nil
 	}
-	for n < len(b) && (isDigit(b[n]) || b[n] == '.') {
+	for n < len(b) && (ascii.Digit(b[n]) || b[n] == '.') {
 		n++
 	}
 	if e := n; e < len(b) && (b[e] == 'e' || b[e] == 'E') {
@@ -48,12 +49,10 @@ func printed(b []byte) []byte {
 	return b[:n]
 }
 
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-
 // digits is how many decimal digits stand at the start of b.
 func digits(b []byte) int {
 	n := 0
-	for n < len(b) && isDigit(b[n]) {
+	for n < len(b) && ascii.Digit(b[n]) {
 		n++
 	}
 	return n
@@ -152,7 +151,7 @@ func readDeepSpeedStep(p *step, text, _ []byte) bool {
 		return false
 	}
 	n := i
-	for n > 0 && isDigit(text[n-1]) {
+	for n > 0 && ascii.Digit(text[n-1]) {
 		n--
 	}
 	tail := text[i+len(", skipped="):]
@@ -281,7 +280,7 @@ func pace(b []byte) (seconds float64, rest []byte) {
 		return 0, nil
 	}
 	n := 1
-	for n < len(b) && (isDigit(b[n]) || b[n] == ':') {
+	for n < len(b) && (ascii.Digit(b[n]) || b[n] == ':') {
 		n++
 	}
 	if n == 1 || n == len(b) || b[n] != '<' {
@@ -293,7 +292,7 @@ func pace(b []byte) (seconds float64, rest []byte) {
 	}
 	b = bytes.TrimLeft(b[n+c+1:], " ")
 	d := 0
-	for d < len(b) && (isDigit(b[d]) || b[d] == '.') {
+	for d < len(b) && (ascii.Digit(b[d]) || b[d] == '.') {
 		d++
 	}
 	switch v := positive(b[:d]); {
@@ -593,7 +592,7 @@ func readEpoch(p *step, text []byte) bool {
 }
 
 // isNumber says that a printed value is finite.
-func isNumber(v []byte) bool { return isDigit(v[len(v)-1]) || v[len(v)-1] == '.' }
+func isNumber(v []byte) bool { return ascii.Digit(v[len(v)-1]) || v[len(v)-1] == '.' }
 
 // startsWord reports whether a word begins at i; "global_" is no part of it, nor what W&B puts before its own keys ("_step").
 func startsWord(text []byte, i int) bool {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 
+	"faultline/analysis/ascii"
 	"faultline/analysis/line"
 )
 
@@ -146,7 +147,7 @@ func alike(a, b []byte) bool {
 // percent is where the percentage begins, with the blanks before it; negative where there is none.
 func percent(b []byte) int {
 	i := bytes.IndexByte(b, '%')
-	for i > 0 && (b[i-1] == ' ' || b[i-1] == '.' || isDigit(b[i-1])) {
+	for i > 0 && (b[i-1] == ' ' || b[i-1] == '.' || ascii.Digit(b[i-1])) {
 		i--
 	}
 	return i
@@ -189,7 +190,7 @@ const (
 
 // fluent is how many of the first bytes are a number, or a part of the bar, and which of both.
 func fluent(b []byte) (n, kind int) {
-	for n < len(b) && (isDigit(b[n]) || b[n] == '.') {
+	for n < len(b) && (ascii.Digit(b[n]) || b[n] == '.') {
 		n++
 	}
 	if n > 0 {

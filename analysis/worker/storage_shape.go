@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"faultline/analysis/ascii"
 	"strconv"
 	"unicode/utf8"
 )
@@ -162,7 +163,7 @@ func shapeTenacity(v *IO, text []byte) bool {
 // decimals is the length of [\d.]* at the start of b.
 func decimals(b []byte) int {
 	n := 0
-	for n < len(b) && (isDigit(b[n]) || b[n] == '.') {
+	for n < len(b) && (ascii.Digit(b[n]) || b[n] == '.') {
 		n++
 	}
 	return n

@@ -3,6 +3,7 @@ package worker
 import (
 	"bytes"
 
+	"faultline/analysis/ascii"
 	"faultline/knowledge"
 )
 
@@ -102,7 +103,7 @@ func kindOf(h uint64, msg []byte) uint64 {
 			return h
 		case c == ']':
 			code = false
-		case isDigit(c) && !code:
+		case ascii.Digit(c) && !code:
 			continue
 		}
 		n--

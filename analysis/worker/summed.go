@@ -10,6 +10,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"faultline/analysis/ascii"
 	"faultline/analysis/line"
 	"faultline/pattern"
 )
@@ -273,7 +274,7 @@ func nameBefore(b []byte) string {
 	}
 	name := b[from:]
 	const longest = 64
-	if len(name) == 0 || len(name) > longest || isDigit(name[0]) || !utf8.Valid(name) {
+	if len(name) == 0 || len(name) > longest || ascii.Digit(name[0]) || !utf8.Valid(name) {
 		return ""
 	}
 	return string(name)

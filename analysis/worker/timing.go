@@ -3,6 +3,7 @@ package worker
 import (
 	"bytes"
 
+	"faultline/analysis/ascii"
 	"faultline/analysis/slow"
 )
 
@@ -204,8 +205,8 @@ func readTimings(text []byte, phases bool) (out timings) {
 
 // beginsNumber says that a number begins at i, not within a word or another number, and without a sign.
 func beginsNumber(text []byte, i int) bool {
-	if !isDigit(text[i]) || i == 0 {
-		return isDigit(text[i])
+	if !ascii.Digit(text[i]) || i == 0 {
+		return ascii.Digit(text[i])
 	}
 	before := text[i-1]
 	return !isWord(before) && before != '.' && before != '-'

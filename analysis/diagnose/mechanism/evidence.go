@@ -275,22 +275,6 @@ func groupName(g *resolve.Group) string {
 	return "group " + g.Key
 }
 
-// stuckIn says what a group is stuck in: "ALLREDUCE #1580".
-func stuckIn(s *Scene, g *resolve.Group) string {
-	if len(g.Pending) == 0 {
-		return "a collective"
-	}
-	w := s.Graph.Stuck(g).Work
-	op := w.Op
-	if op == "" {
-		op = "a collective"
-	}
-	if w.Seq == line.Unknown {
-		return op
-	}
-	return fmt.Sprintf("%s #%d", op, w.Seq)
-}
-
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

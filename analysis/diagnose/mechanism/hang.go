@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"faultline/analysis/line"
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/incident"
@@ -172,4 +173,17 @@ func groupList(gs []*resolve.Group) string {
 		names = append(names, groupName(g))
 	}
 	return strings.Join(names, " and ")
+}
+
+// stuckIn says what a group is stuck in: "ALLREDUCE #1580".
+func stuckIn(s *Scene, g *resolve.Group) string {
+	if len(g.Pending) == 0 {
+		return "a collective"
+	}
+	w := s.Graph.Stuck(g).Work
+	op := cmp.Or(w.Op, "a collective")
+	if w.Seq == line.Unknown {
+		return op
+	}
+	return fmt.Sprintf("%s #%d", op, w.Seq)
 }
