@@ -473,3 +473,20 @@ func reasons(failures []verify.Failure) (out []string) {
 	}
 	return out
 }
+
+// uncountable are the files in which records cannot be counted line by line: a terminal wrapped them over several lines,
+// or only their ends were searched.
+func uncountable(in Input, obs *worker.Observations) map[string]bool {
+	out := map[string]bool{}
+	for _, t := range obs.Tails {
+		if t.Joined {
+			out[t.File] = true
+		}
+	}
+	for _, s := range in.Sources {
+		if in.Skim > 0 && s.Bytes > in.Skim {
+			out[s.Name] = true
+		}
+	}
+	return out
+}

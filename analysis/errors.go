@@ -3,6 +3,7 @@ package analysis
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 )
 
@@ -41,4 +42,12 @@ func (e *MultipleJobsError) Error() string {
 		ids = append(ids, j.ID)
 	}
 	return fmt.Sprintf("%d jobs in these files: %s", len(e.Jobs), strings.Join(ids, ", "))
+}
+
+// plain takes the path out of a file error: reports must not depend on where the files lie.
+func plain(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/big"
 	"reflect"
 	"runtime"
@@ -396,23 +395,6 @@ func prune(r *incident.Report, failures []verify.Failure) {
 	pruneValue(reflect.ValueOf(r).Elem(), func(e incident.Evidence) bool { return bad[fingerprint(e)] })
 }
 
-// uncountable are the files in which records cannot be counted line by line: a terminal wrapped them over several lines,
-// or only their ends were searched.
-func uncountable(in Input, obs *worker.Observations) map[string]bool {
-	out := map[string]bool{}
-	for _, t := range obs.Tails {
-		if t.Joined {
-			out[t.File] = true
-		}
-	}
-	for _, s := range in.Sources {
-		if in.Skim > 0 && s.Bytes > in.Skim {
-			out[s.Name] = true
-		}
-	}
-	return out
-}
-
 // pruneUncountable takes out the sets, counts and absences over such files. The quotations they sum up stay.
 func pruneUncountable(r *incident.Report, files map[string]bool) {
 	pruneValue(reflect.ValueOf(r).Elem(), func(e incident.Evidence) bool {
@@ -526,12 +508,4 @@ func pruneValue(v reflect.Value, bad func(incident.Evidence) bool) {
 			}
 		}
 	}
-}
-
-// plain takes the path out of a file error: reports must not depend on where the files lie.
-func plain(err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err
-	}
-	return err
 }

@@ -10,13 +10,6 @@ import (
 	"faultline/knowledge"
 )
 
-const (
-	// late is how much later than its consequence the record of a cause may come: pressure is reported once a minute.
-	late = 60.0
-	// follows is how long after its last record a trouble still has consequences.
-	follows = 600.0
-)
-
 // causes says that b is what one would see because of a.
 func (x *inquiry) causes(a, b *trouble) bool {
 	if a == b || !slices.Contains(a.mech.Trouble().LeadsTo, b.mech) {

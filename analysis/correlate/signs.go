@@ -407,3 +407,10 @@ func (x *inquiry) points(d int, g *aislog.Group, by map[troubleKey][]point) {
 		}
 	}
 }
+
+const (
+	// late is how much later than its consequence the record of a cause may come: pressure is reported once a minute.
+	late = 60.0
+	// follows is how long after its last record a trouble still has consequences.
+	follows = 600.0
+)

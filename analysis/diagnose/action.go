@@ -26,6 +26,22 @@ func (b *builder) lastSave() (s worker.Checkpoint, ok bool) {
 	return s, ok
 }
 
+// soundSave is the newest completed save from before the numbers went wrong: of a save at or after the last sound line
+// nobody knows whether it holds them.
+func (b *builder) soundSave() (s worker.Checkpoint, ok bool) {
+	if len(b.d.winners) == 0 || b.d.winners[0].Onset == nil {
+		return b.lastSave()
+	}
+	from := b.d.winners[0].Onset
+	for _, c := range b.s.Facts.Saves {
+		before := from.Step >= 0 && c.Step < from.Step || from.Step < 0 && c.Above(from.At.Pos)
+		if c.Kind == worker.SaveDone && c.Step >= 0 && before && (!ok || c.Step > s.Step) {
+			s, ok = c, true
+		}
+	}
+	return s, ok
+}
+
 // action decides: resubmit or not, without which nodes, from which save, who acts, what was lost.
 func (b *builder) action() {
 	f := b.s.Facts

@@ -109,3 +109,10 @@ func appendNeed(list []incident.Need, n incident.Need) []incident.Need {
 
 // maxFindings is how much is said of one kind.
 const maxFindings = 8
+
+func origin(slug knowledge.Slug) string {
+	if m, ok := knowledge.MechanismBySlug(slug); ok {
+		return m.Origin
+	}
+	return unknown
+}

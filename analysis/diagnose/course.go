@@ -7,26 +7,9 @@ import (
 	"faultline/analysis/diagnose/mechanism"
 	"faultline/analysis/line"
 	"faultline/analysis/resolve"
-	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
 )
-
-// soundSave is the newest completed save from before the numbers went wrong: of a save at or after the last sound line
-// nobody knows whether it holds them.
-func (b *builder) soundSave() (s worker.Checkpoint, ok bool) {
-	if len(b.d.winners) == 0 || b.d.winners[0].Onset == nil {
-		return b.lastSave()
-	}
-	from := b.d.winners[0].Onset
-	for _, c := range b.s.Facts.Saves {
-		before := from.Step >= 0 && c.Step < from.Step || from.Step < 0 && c.Above(from.At.Pos)
-		if c.Kind == worker.SaveDone && c.Step >= 0 && before && (!ok || c.Step > s.Step) {
-			s, ok = c, true
-		}
-	}
-	return s, ok
-}
 
 // What the picture of a course holds.
 const (

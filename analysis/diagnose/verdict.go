@@ -16,13 +16,6 @@ import (
 	"faultline/knowledge"
 )
 
-func origin(slug knowledge.Slug) string {
-	if m, ok := knowledge.MechanismBySlug(slug); ok {
-		return m.Origin
-	}
-	return unknown
-}
-
 // taskEnd says how the task ended that srun names first: "a task on node7 end (Exited with exit code 120)"; "" where it names
 // none. Without a proven identity that is no accusation: the first task to end need not be the first that failed.
 func taskEnd(f *resolve.Facts) string {

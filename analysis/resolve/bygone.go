@@ -12,12 +12,6 @@ import (
 // process goes down a minute after its watchdog's report.
 const bygoneSlack = 60
 
-// again is a work that a rank reported again long after.
-type again struct {
-	at worker.At // the earlier report
-	p  *Pending  // with the later one
-}
-
 // dropBygone drops the waits of attempts before the last: nobody of a group can get to another of its works once a member has given up
 // one, so whoever began to wait in another after that was reported belongs to a later attempt. Up to when those began to wait nothing
 // that tells of waiting counts.

@@ -336,6 +336,14 @@ type Failure struct {
 	known     *knowledge.Catalogue
 }
 
+// When is the failure's moment, or the lower bound that the stamps above it give.
+func (fl *Failure) When() Moment {
+	if fl.T.Valid {
+		return fl.T
+	}
+	return fl.NotBefore
+}
+
 // Change is one change of a failure's meaning after its line was read.
 type Change struct {
 	Was, Now Meaning
@@ -472,3 +480,7 @@ func (r *Rank) Describe() string {
 	}
 	return fmt.Sprintf("rank %d", r.ID)
 }
+
+// MaxWorld is the largest number of ranks that is believed: several times the largest training jobs there are (2026).
+// Everything that is listed per expected rank grows with it, and a log line may claim any number.
+const MaxWorld = 1 << 17

@@ -20,34 +20,6 @@ type breakdown struct {
 	Ends     []*End     // what the scheduler did, in file order
 }
 
-// breakdownOf collects what went wrong by what processes, launchers and schedulers print, and by SLURM's records; and amends it by what
-// stands beside it. The facts so far are a copy, which the amendments see filled.
-func breakdownOf(f Facts, obs *worker.Observations, warn *notes) breakdown {
-	said, orphans := &printed{likes: newLikes(true), tolerance: tolerance{f: &f}, warn: warn, heard: heard{}}, orphansOf(obs)
-	said.print(obs, orphans)
-	f.Failures = slices.Concat(said.all, f.exits(obs, orphans))
-	sharedMemory(f.Failures)
-	f.Failures = append(f.Failures, f.tasks(obs)...)
-	ends, kills := f.ends(obs)
-	f.Ends = slices.Concat(ends, f.Accounting.ends(f.clock, f.controllers))
-	f.Failures = append(f.withRecords(append(f.Failures, kills...)), f.ladderFailures()...)
-	for _, decide := range []func() []amendment{f.notFetched, f.itemsMissing} {
-		enact(decide(), warn)
-	}
-	f.Failures, f.Flaps = said.rest(f.Failures, warn), said.flaps
-	for _, decide := range []func() []amendment{f.pastStart, f.reconsider, f.awaited} {
-		enact(decide(), warn)
-	}
-	charged(f.attributed(), &f.sight)
-	placedBy(f.onlyTask(), f.Failures)
-	f.Failures = collapse(f.Failures)
-	wordsOf(f.Failures)
-	retold, nobodys := f.retold()
-	enact(retold, warn)
-	disown(nobodys)
-	return f.breakdown.without(f.backAgain(), warn)
-}
-
 // without takes ports for outlived that a stage decided not to count.
 func (b breakdown) without(back []amendment, warn *notes) breakdown {
 	for _, a := range back {
@@ -502,12 +474,4 @@ func (p *printed) sign(at *worker.At, id knowledge.ID, kind FailureKind, text st
 		fl.Text = s.Meaning
 	}
 	p.reported(&fl)
-}
-
-// When is the failure's moment, or the lower bound that the stamps above it give.
-func (fl *Failure) When() Moment {
-	if fl.T.Valid {
-		return fl.T
-	}
-	return fl.NotBefore
 }

@@ -293,3 +293,9 @@ func groupLess(a, b *Group) bool {
 	}
 	return a.Key < b.Key
 }
+
+// again is a work that a rank reported again long after.
+type again struct {
+	at worker.At // the earlier report
+	p  *Pending  // with the later one
+}

@@ -191,10 +191,6 @@ func resumedFrom(saves []worker.Checkpoint) *worker.Checkpoint {
 	return begun
 }
 
-// MaxWorld is the largest number of ranks that is believed: several times the largest training jobs there are (2026).
-// Everything that is listed per expected rank grows with it, and a log line may claim any number.
-const MaxWorld = 1 << 17
-
 // plausible takes back a world size that the ranks in the logs contradict, or that no job has, and says why: it is better unknown.
 func (w world) plausible(obs *worker.Observations) (_ world, doubt string) {
 	most := -1

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"faultline/analysis/line"
+	"faultline/analysis/worker"
 )
 
 // Resolve makes facts of observations. It never fails: what cannot be resolved stays unknown. It is the list of the stages: each makes values of
@@ -126,4 +127,32 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.Job.Start, f.Job.End = f.span(f.Tails, f.Ends)
 	f.Job.End = endByScheduler(f.Job.End, f.Ends, f.Progress)
 	return f, nil
+}
+
+// breakdownOf collects what went wrong by what processes, launchers and schedulers print, and by SLURM's records; and amends it by what
+// stands beside it. The facts so far are a copy, which the amendments see filled.
+func breakdownOf(f Facts, obs *worker.Observations, warn *notes) breakdown {
+	said, orphans := &printed{likes: newLikes(true), tolerance: tolerance{f: &f}, warn: warn, heard: heard{}}, orphansOf(obs)
+	said.print(obs, orphans)
+	f.Failures = slices.Concat(said.all, f.exits(obs, orphans))
+	sharedMemory(f.Failures)
+	f.Failures = append(f.Failures, f.tasks(obs)...)
+	ends, kills := f.ends(obs)
+	f.Ends = slices.Concat(ends, f.Accounting.ends(f.clock, f.controllers))
+	f.Failures = append(f.withRecords(append(f.Failures, kills...)), f.ladderFailures()...)
+	for _, decide := range []func() []amendment{f.notFetched, f.itemsMissing} {
+		enact(decide(), warn)
+	}
+	f.Failures, f.Flaps = said.rest(f.Failures, warn), said.flaps
+	for _, decide := range []func() []amendment{f.pastStart, f.reconsider, f.awaited} {
+		enact(decide(), warn)
+	}
+	charged(f.attributed(), &f.sight)
+	placedBy(f.onlyTask(), f.Failures)
+	f.Failures = collapse(f.Failures)
+	wordsOf(f.Failures)
+	retold, nobodys := f.retold()
+	enact(retold, warn)
+	disown(nobodys)
+	return f.breakdown.without(f.backAgain(), warn)
 }

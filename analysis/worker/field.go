@@ -79,10 +79,6 @@ func wordAfter(b []byte, key string) string {
 	return clip(b[:n])
 }
 
-func isWord(c byte) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
-
 // intList reads "1, 3, 5" or "[1, 3]" at the start of b, bounded.
 func intList(b []byte) []int {
 	b = bytes.TrimLeft(b, "[ ")

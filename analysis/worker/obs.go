@@ -447,6 +447,15 @@ type Tail struct {
 	Ahead    time.Duration
 }
 
+// Rhythm is how the last lines of a file followed one another that state a time of the job's own clock: what a job says while it works
+// comes again and again, whatever it means. Lines without a literal are looked at in the end of a file only, so it is known of that.
+type Rhythm struct {
+	At                     // the last of them
+	Usual, Longest float64 // seconds between two of them: the median, and the longest
+	Span           float64 // seconds from the first to the last
+	Bytes          int64   // of the file in that time
+}
+
 // WriterSpan is what one prefix-named writer wrote in one file, as far as lines were looked at: those that hold a
 // literal, the head and the last 16 KiB of the file. First is the first line seen of it and Last the last.
 type WriterSpan struct {

@@ -6,15 +6,6 @@ import (
 	"faultline/analysis/line"
 )
 
-// Rhythm is how the last lines of a file followed one another that state a time of the job's own clock: what a job says while it works
-// comes again and again, whatever it means. Lines without a literal are looked at in the end of a file only, so it is known of that.
-type Rhythm struct {
-	At                     // the last of them
-	Usual, Longest float64 // seconds between two of them: the median, and the longest
-	Span           float64 // seconds from the first to the last
-	Bytes          int64   // of the file in that time
-}
-
 const (
 	beats      = 64 // lines that are kept
 	leastBeats = 40 // that make a rhythm

@@ -319,9 +319,6 @@ func (t *timing) front(b []byte) bool {
 	return len(t.name) > 0
 }
 
-// ofName says that a byte may stand in the name of a number: "fwd-bwd", "timing_s/gen".
-func ofName(c byte) bool { return isWord(c) || c == '/' || c == '-' }
-
 // inBrackets cuts "(ms)" from the end.
 func inBrackets(b []byte) (unit, rest []byte, ok bool) {
 	if len(b) == 0 || b[len(b)-1] != ')' {
@@ -350,5 +347,3 @@ func wordLen(b []byte) int {
 	}
 	return n
 }
-
-func isLetter(c byte) bool { c |= 0x20; return c >= 'a' && c <= 'z' }

@@ -27,23 +27,6 @@ var (
 // AsksForStorage says that a need is one for the logs of the storage.
 func AsksForStorage(n incident.Need) bool { return n.What == needAIS.What || n.What == needStore.What }
 
-// data: loading, storage and checkpoints as the workers see them.
-func data() []Mechanism {
-	return []Mechanism{
-		local(knowledge.DataloaderWorkerKilled, knowledge.Exception),
-		{Slug: knowledge.DataloaderStall, Class: Collective, Propose: first(failed(knowledge.DataloaderStall), stoodAt(knowledge.DataloaderStall, needStore), stalledFor(knowledge.DataloaderStall, heldLoading, needStore, needPySpy), tracedLoading, lateData, slowData, movedTo(knowledge.DataloaderStall), loadFellOff, episodic(knowledge.DataloaderStall, true)), Explains: []knowledge.Slug{knowledge.Exception}},
-		{Slug: knowledge.StorageFull, Class: Local, Propose: storageFull, Explains: []knowledge.Slug{knowledge.Exception, knowledge.CheckpointIO, knowledge.StorageUnresponsive}},
-		{Slug: knowledge.StorageUnresponsive, Class: Local, Propose: first(storageUnresponsive, stoodAt(knowledge.StorageUnresponsive)), Explains: []knowledge.Slug{knowledge.Exception, knowledge.CheckpointIO, knowledge.BadSample, knowledge.StorageRetriesExhausted}, Needs: []incident.Need{needKernelMount}},
-		{Slug: knowledge.StorageRetriesExhausted, Class: Local, Propose: shared(knowledge.StorageRetriesExhausted), Explains: []knowledge.Slug{knowledge.Exception, knowledge.BadSample, knowledge.AISBatchObjectLoss}, Needs: []incident.Need{needStore}},
-		{Slug: knowledge.CheckpointIO, Class: Local, Propose: first(checkpointFailed, stoodAt(knowledge.CheckpointIO, needKernelMount), stalledFor(knowledge.CheckpointIO, heldSaving, needKernelMount, needPySpy)), Explains: []knowledge.Slug{knowledge.Exception}},
-		{Slug: knowledge.RankBusy, Class: Collective, Propose: first(stoodAt(knowledge.RankBusy), stalledFor(knowledge.RankBusy, heldWorking, needPySpy), stillWorking)},
-		{Slug: knowledge.UnevenData, Class: Local, Propose: first(failed(knowledge.UnevenData), ranOut, stalledFor(knowledge.UnevenData, heldAtEnd)), Explains: []knowledge.Slug{knowledge.Exception}},
-		{Slug: knowledge.AISAuth, Class: Local, Propose: tokenRefused, Explains: []knowledge.Slug{knowledge.Exception}},
-		{Slug: knowledge.AISBatchObjectLoss, Class: Local, Propose: shortBatch, Explains: []knowledge.Slug{knowledge.Exception}, Needs: []incident.Need{needAIS}},
-		{Slug: knowledge.BadSample, Class: Local, Propose: badSample, Explains: []knowledge.Slug{knowledge.Exception}},
-	}
-}
-
 func failed(slug knowledge.Slug) func(*Scene) *Proposal {
 	return func(s *Scene) *Proposal { return fromFailures(s, slug) }
 }

@@ -22,17 +22,6 @@ var (
 	needWorld = incident.Need{What: "the world size", Why: "without it, a missing rank can't be detected", Command: "bot diagnose --world-size N …", Obtainable: now}
 )
 
-func hangs() []Mechanism {
-	return []Mechanism{
-		{Slug: knowledge.RankStalled, Class: Collective, Propose: first(stoodAt(knowledge.RankStalled), unlessStood(rankStalled), stoodStill), Needs: []incident.Need{needPySpy, needFR}},
-		{Slug: knowledge.LoneWaiter, Class: Collective, Propose: unlessStood(loneWaiter), Needs: []incident.Need{needFR}},
-		{Slug: knowledge.CollectiveMismatch, Class: Collective, Propose: unlessStood(collectiveMismatch), Needs: []incident.Need{needFR}},
-		{Slug: knowledge.GPUHang, Class: Collective, Propose: gpuHang, Needs: []incident.Need{needFR, needDmesg}},
-		{Slug: knowledge.CollectiveHang, Class: Collective, Propose: first(allInside, unlessStood(collectiveHang)), Needs: []incident.Need{needFR, needDmesg}},
-		{Slug: knowledge.WatchdogStuck, Class: Collective, Propose: watchdogStuck, Needs: []incident.Need{needPySpy}},
-	}
-}
-
 func collective(s *Scene, slug knowledge.Slug) *Proposal {
 	g := s.Graph
 	return &Proposal{Mechanism: slug, Class: Collective, Groups: g.Groups, At: g.Start, Scope: "group", Frontier: g.Frontier}

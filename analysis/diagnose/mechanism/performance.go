@@ -14,21 +14,6 @@ import (
 	"faultline/knowledge"
 )
 
-// performance: runs that did not fail but were slow, or did not move. None of them ends a process: whatever failed
-// displaces them, and only a run that was ended from outside, or not at all, is theirs.
-func performance() []Mechanism {
-	ended := []knowledge.Slug{knowledge.TimeLimit, knowledge.Cancelled}
-	return []Mechanism{
-		{Slug: knowledge.SlowRank, Class: Degraded, Propose: first(slowRank, lateRank, movedTo(knowledge.SlowRank), tracedSlow, unplacedSlowRank, rankFellOff, lateAllAlong, apartSince(knowledge.SlowRank), nodeFellOff), Explains: append([]knowledge.Slug{knowledge.ThroughputRegression}, ended...), Needs: []incident.Need{needClocks}},
-		{Slug: knowledge.SlowCommunication, Class: Degraded, Propose: first(movedTo(knowledge.SlowCommunication), slowCommunication, apartSince(knowledge.SlowCommunication), transportFellOff)},
-		{Slug: knowledge.SlowCompute, Class: Degraded, Propose: first(signed(knowledge.SlowCompute), slowCompute, movedTo(knowledge.SlowCompute), computeFellOff), Needs: []incident.Need{needClocks}},
-		{Slug: knowledge.SlowHost, Class: Degraded, Propose: first(slowHost, movedTo(knowledge.SlowHost)), Needs: []incident.Need{needNeighbours}},
-		{Slug: knowledge.SlowCheckpoint, Class: Degraded, Propose: slowCheckpoint, Needs: []incident.Need{needStore}},
-		{Slug: knowledge.ThroughputRegression, Class: Degraded, Propose: first(movedTo(knowledge.ThroughputRegression), regression, regressionFellOff, episodic(knowledge.ThroughputRegression, false)), Explains: ended, Needs: []incident.Need{needClocks, needPerRank, needNeighbours}},
-		{Slug: knowledge.LossPlateau, Class: Degraded, Propose: first(spentRate, diverged, plateau), Explains: ended, Needs: []incident.Need{needSchedule}},
-	}
-}
-
 // Needs that localise a slow run.
 var (
 	needClocks = incident.Need{What: "clocks, temperatures and slowdown reasons for all the job's GPUs", Why: "one GPU that throttles slows every step of a synchronous job",
