@@ -188,12 +188,6 @@ func (f *Facts) batchSignalled() bool {
 	return slices.ContainsFunc(f.Accounting.Steps, func(s *accounting.Record) bool { return s.Step == "batch" && s.Exit.Signal != 0 })
 }
 
-// What stands in front of how a task ended, as srun or the accounting says it.
-const (
-	srunSays    = "srun: "
-	recordsSays = "SLURM's records: "
-)
-
 // endWords are srun's words for how a task ended.
 func endWords(c accounting.Code) string {
 	if c.Signal != 0 {

@@ -242,3 +242,9 @@ func (f *Facts) taskIsRank() bool {
 	}
 	return most == f.Job.WorldSize-1 && f.Job.WorldSize > 1
 }
+
+// What stands in front of how a task ended, as srun or the accounting says it.
+const (
+	srunSays    = "srun: "
+	recordsSays = "SLURM's records: "
+)

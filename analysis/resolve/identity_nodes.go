@@ -3,7 +3,6 @@ package resolve
 import (
 	"cmp"
 	"sort"
-	"strconv"
 	"strings"
 
 	"faultline/analysis/ascii"
@@ -208,25 +207,6 @@ func distinct(taskNode map[int]string) bool {
 		seen[h] = true
 	}
 	return true
-}
-
-// ShortHost is the name by which a node is known here: in lower case and without its domain; an address stays as it is. It is empty
-// where there is none.
-func ShortHost(h string) string {
-	// Builds with several slurmd on one machine (Debian's) print "slurmstepd-<node>: …".
-	h = strings.TrimPrefix(h, "slurmstepd-")
-	if h == "" || h == "localhost" || h == "(null)" || strings.ContainsAny(h, "\"'\\{}()<>,;= \t") {
-		return "" // what holds one of these was cut out of a record in the wrong place, and is not a node name
-	}
-	if strings.Count(h, ".") == 3 {
-		if _, err := strconv.Atoi(strings.ReplaceAll(h, ".", "")); err == nil {
-			return h // an IPv4 address is not a host name with a domain
-		}
-	}
-	if i := strings.IndexByte(h, '.'); i > 0 {
-		h = h[:i]
-	}
-	return strings.ToLower(h)
 }
 
 // calledByHost ties files whose names end in that of a node which SLURM or the node list names, whatever stands before it: a node's name

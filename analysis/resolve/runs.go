@@ -145,9 +145,6 @@ func (w *wrong) told(c *cuts, past map[string]bool) bool {
 // endedByItself is what srun says of tasks that no scheduler and no launcher ended.
 var endedByItself = map[string]bool{"Segmentation fault": true, "Bus error": true, "Aborted": true, "Illegal instruction": true, "Floating point exception": true, "Killed": true, "Out Of Memory": true}
 
-// bySignal are the exceptions that a signal from outside raises in a process.
-var bySignal = map[string]bool{"SignalException": true, "SIGTERMException": true, "KeyboardInterrupt": true, "SystemExit": true}
-
 func (c *cuts) wentWrong() *wrong {
 	obs, runs := c.obs, c.runs
 	w := &wrong{runs: make([]bool, runs), at: make([]worker.Pos, runs), files: map[string]bool{}}

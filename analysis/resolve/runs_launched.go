@@ -107,3 +107,6 @@ func glued(launched []worker.RunMark, steps []*worker.Progress, first line.Stamp
 	}
 	return false
 }
+
+// bySignal are the exceptions that a signal from outside raises in a process.
+var bySignal = map[string]bool{"SignalException": true, "SIGTERMException": true, "KeyboardInterrupt": true, "SystemExit": true}

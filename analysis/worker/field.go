@@ -3,6 +3,7 @@ package worker
 import (
 	"bytes"
 	"strconv"
+	"strings"
 
 	"faultline/analysis/line"
 )
@@ -63,6 +64,15 @@ func orUnknown(v int64, ok bool) int64 {
 		return line.Unknown
 	}
 	return v
+}
+
+// bounded is a number from a log as an int, line.Unknown where it is none or absurd.
+func bounded(s string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(s))
+	if err != nil || n > 1<<31 || n < -1<<31 {
+		return line.Unknown
+	}
+	return n
 }
 
 // wordAfter returns the bytes of set [A-Za-z0-9_] after key.

@@ -411,12 +411,3 @@ func readRankMonitor(r *reader, rec *record) bool {
 	identify(r, Identity{At: rec.At, Global: bounded(string(m[2])), Local: line.Unknown, World: line.Unknown, Host: string(m[1])})
 	return false
 }
-
-// bounded is a number from a log as an int, line.Unknown where it is none or absurd.
-func bounded(s string) int {
-	n, err := strconv.Atoi(strings.TrimSpace(s))
-	if err != nil || n > 1<<31 || n < -1<<31 {
-		return line.Unknown
-	}
-	return n
-}

@@ -56,3 +56,14 @@ func performance() []Mechanism {
 		{Slug: knowledge.LossPlateau, Class: Degraded, Propose: first(spentRate, diverged, plateau), Explains: ended, Needs: []incident.Need{needSchedule}},
 	}
 }
+
+// numerics: what the printed losses, norms and scales say.
+func numerics() []Mechanism {
+	return []Mechanism{
+		{Slug: knowledge.NonFiniteLoss, Class: Local, Propose: nonFiniteAt, Needs: []incident.Need{needReplay, needAnomaly},
+			Explains: []knowledge.Slug{knowledge.Exception, knowledge.TimeLimit, knowledge.Cancelled, knowledge.Preempted, knowledge.ThroughputRegression, knowledge.LossPlateau}},
+		{Slug: knowledge.SilentCorruption, Class: Local, Propose: first(computedAgain, replicaDiffers), Explains: []knowledge.Slug{knowledge.NonFiniteLoss, knowledge.Exception},
+			Needs: []incident.Need{{What: "a test of the GPU that gave the odd result", Why: "the same step gave two results; a test distinguishes a bad GPU from a non-deterministic program",
+				Command: "srun -w {nodes} dcgmi diag -r 4", Obtainable: "now"}}},
+	}
+}

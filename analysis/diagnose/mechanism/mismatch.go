@@ -287,3 +287,8 @@ func sameOp(all []worker.Mismatch) (string, bool) {
 	}
 	return all[0].OpA, all[0].OpA != ""
 }
+
+// heldByEvidence says that what was handed in beside the logs names who held the others.
+func heldByEvidence(s *Scene) bool {
+	return ncclBehind(s) != nil || rasBehind(s) != nil || rasGone(s) != nil || analysedMissing(s) != nil
+}

@@ -47,11 +47,6 @@ func openedBy(s *Scene, slug knowledge.Slug) *Proposal {
 	return p
 }
 
-// heldByEvidence says that what was handed in beside the logs names who held the others.
-func heldByEvidence(s *Scene) bool {
-	return ncclBehind(s) != nil || rasBehind(s) != nil || rasGone(s) != nil || analysedMissing(s) != nil
-}
-
 // ncclBehind names the processes that called fewer collectives than all others of a communicator, by NCCL's own logs, where their logs
 // go on after that: then it is not the log that ends early.
 func ncclBehind(s *Scene) *Proposal {

@@ -211,3 +211,6 @@ func dumpsAt(f *resolve.Facts) (path string, written bool) {
 	}
 	return path, written
 }
+
+// needPeer is asked for where no line names the peer.
+var needPeer = incident.Need{What: "logs from the peer that disappeared", Why: "it failed first; these lines only report losing it", Command: logsOfJob, Obtainable: now}

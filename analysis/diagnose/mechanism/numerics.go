@@ -22,17 +22,6 @@ var (
 		Command: "python -c 'import torch; help(torch.autograd.set_detect_anomaly)'   # turn it on for a few steps from the last good checkpoint", Obtainable: "next-time"}
 )
 
-// numerics: what the printed losses, norms and scales say.
-func numerics() []Mechanism {
-	return []Mechanism{
-		{Slug: knowledge.NonFiniteLoss, Class: Local, Propose: nonFiniteAt, Needs: []incident.Need{needReplay, needAnomaly},
-			Explains: []knowledge.Slug{knowledge.Exception, knowledge.TimeLimit, knowledge.Cancelled, knowledge.Preempted, knowledge.ThroughputRegression, knowledge.LossPlateau}},
-		{Slug: knowledge.SilentCorruption, Class: Local, Propose: first(computedAgain, replicaDiffers), Explains: []knowledge.Slug{knowledge.NonFiniteLoss, knowledge.Exception},
-			Needs: []incident.Need{{What: "a test of the GPU that gave the odd result", Why: "the same step gave two results; a test distinguishes a bad GPU from a non-deterministic program",
-				Command: "srun -w {nodes} dcgmi diag -r 4", Obtainable: "now"}}},
-	}
-}
-
 // computedAgain: the framework computed a step once more, and the result was another one. On the same GPU that may as well be
 // a program that is not deterministic; on another one the first GPU is at fault, which these lines do not name.
 func computedAgain(s *Scene) *Proposal {

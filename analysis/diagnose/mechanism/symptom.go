@@ -19,9 +19,6 @@ func symptoms() []Mechanism {
 	return []Mechanism{{Slug: knowledge.PeerLost, Class: Symptom, Propose: peerLost}}
 }
 
-// needPeer is asked for where no line names the peer.
-var needPeer = incident.Need{What: "logs from the peer that disappeared", Why: "it failed first; these lines only report losing it", Command: logsOfJob, Obtainable: now}
-
 func peerLost(s *Scene) *Proposal {
 	var fls []*resolve.Failure
 	for _, fl := range s.Facts.Failures {
