@@ -158,9 +158,9 @@ func (p pair) quote() incident.Evidence {
 		return recordQuote(p.event)
 	}
 	if p.outage.next != nil {
-		return atQuote(p.outage.next.StartAt, &incident.Predicate{Literals: []string{"Started up at "}})
+		return QuoteAt(p.outage.next.StartAt, &incident.Predicate{Literals: []string{"Started up at "}})
 	}
-	return atQuote(p.outage.run.LastAt, nil)
+	return QuoteAt(p.outage.run.LastAt, nil)
 }
 
 // vote is what speaks for one distance in whole quarter hours.

@@ -137,7 +137,7 @@ func (x *inquiry) judge(a *Answer) {
 	a.Judgement = Open
 	for i, d := range x.daemons {
 		if n := len(d.Runs); n > 0 && d.Runs[n-1].LastAt.File != "" && x.role(x.self(i)) == string(aislog.Target) && len(a.Goes) < 2 {
-			a.Goes = append(a.Goes, atQuote(d.Runs[n-1].LastAt, nil))
+			a.Goes = append(a.Goes, QuoteAt(d.Runs[n-1].LastAt, nil))
 		}
 	}
 	if causes := a.Causes(); len(causes) > 0 {

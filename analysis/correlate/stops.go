@@ -213,7 +213,7 @@ func (x *inquiry) stopsOf(d int) []stopping {
 			from, ok := x.wall(d, last.From)
 			to, ok2 := x.wall(d, last.To)
 			if ok && ok2 && n >= steady && to-first >= steadyFor && until-to >= quiet && to-from <= quarter/3 {
-				out = append(out, stopping{d, from, to, atQuote(last.At, nil)})
+				out = append(out, stopping{d, from, to, QuoteAt(last.At, nil)})
 			}
 		}
 		for i := range x.daemons[d].Intervals {

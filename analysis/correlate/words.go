@@ -22,7 +22,7 @@ func clientQuote(c *Client) incident.Evidence {
 
 // recordQuote quotes a daemon's record, with what it was told by where the quotation is sure to hold it.
 func recordQuote(e *aislog.Event) incident.Evidence {
-	q := atQuote(e.At, nil)
+	q := QuoteAt(e.At, nil)
 	literals, not := e.Select()
 	rest := e.Text
 	for _, l := range literals {
@@ -38,7 +38,8 @@ func recordQuote(e *aislog.Event) incident.Evidence {
 	return q
 }
 
-func atQuote(at aislog.At, p *incident.Predicate) incident.Evidence {
+// QuoteAt quotes a record, or the part of a line that it is.
+func QuoteAt(at aislog.At, p *incident.Predicate) incident.Evidence {
 	q := incident.Quote(at.File, at.Line, at.Off, "", p)
 	q.Span = at.Len
 	return q
@@ -52,31 +53,31 @@ func (x *inquiry) proof(t *trouble) []incident.Evidence {
 		if o.run.EndAt.File != "" {
 			end = o.run.EndAt
 		}
-		out = append(out, atQuote(end, nil))
+		out = append(out, QuoteAt(end, nil))
 		if o.next != nil {
-			out = append(out, atQuote(o.next.StartAt, &incident.Predicate{Literals: []string{"Started up at "}}))
+			out = append(out, QuoteAt(o.next.StartAt, &incident.Predicate{Literals: []string{"Started up at "}}))
 		}
 	}
 	if s := t.still; s != nil {
-		out = append(out, atQuote(s.pause.Before, nil))
+		out = append(out, QuoteAt(s.pause.Before, nil))
 		if s.pause.After != s.pause.Before {
-			out = append(out, atQuote(s.pause.After, nil))
+			out = append(out, QuoteAt(s.pause.After, nil))
 		}
 		if s.late != nil {
-			out = append(out, atQuote(s.late.At, nil))
+			out = append(out, QuoteAt(s.late.At, nil))
 		}
 	}
 	if t.relayed != nil {
 		out = append(out, clientQuote(t.relayed.first))
 	}
 	if u := t.hangs; u != nil {
-		out = append(out, atQuote(u.line.At, nil))
+		out = append(out, QuoteAt(u.line.At, nil))
 	}
 	if s := t.stall; s != nil {
-		out = append(out, atQuote(s.Begin, nil), atQuote(s.End, nil))
+		out = append(out, QuoteAt(s.Begin, nil), QuoteAt(s.End, nil))
 	}
 	if i := slices.IndexFunc(t.points, func(p point) bool { return p.line != nil }); i >= 0 {
-		out = append(out, atQuote(t.points[i].line.At, nil))
+		out = append(out, QuoteAt(t.points[i].line.At, nil))
 	}
 	for _, p := range t.firsts(3) {
 		q := recordQuote(p.event)

@@ -144,24 +144,17 @@ func daemon(d *aislog.Daemon, w *window) incident.StorageDaemon {
 	return out
 }
 
-// quoteOf quotes a record, or the part of a line that it is.
-func quoteOf(at aislog.At, p *incident.Predicate) incident.Evidence {
-	e := incident.Quote(at.File, at.Line, at.Off, "", p)
-	e.Span = at.Len
-	return e
-}
-
 func life(r *aislog.Run) incident.StorageLife {
 	l := incident.StorageLife{Start: mustTell(r.Start), StartSeen: r.Started, Last: mustTell(r.Last), Ended: string(r.Ended), Version: optional(r.Version), Text: endWords[r.Ended]}
 	if r.Started {
-		l.Evidence = append(l.Evidence, quoteOf(r.StartAt, &incident.Predicate{Literals: []string{"Started up at "}}))
+		l.Evidence = append(l.Evidence, correlate.QuoteAt(r.StartAt, &incident.Predicate{Literals: []string{"Started up at "}}))
 	}
 	end := r.LastAt
 	if r.EndAt.File != "" {
 		end = r.EndAt
 	}
 	if end.File != "" && end != r.StartAt {
-		l.Evidence = append(l.Evidence, quoteOf(end, nil))
+		l.Evidence = append(l.Evidence, correlate.QuoteAt(end, nil))
 	}
 	return l
 }
@@ -225,14 +218,14 @@ func recordQuote(e *aislog.Event) incident.Evidence {
 	for _, l := range literals {
 		i := strings.Index(rest, l)
 		if i < 0 {
-			return quoteOf(e.At, nil)
+			return correlate.QuoteAt(e.At, nil)
 		}
 		rest = rest[i+len(l):]
 	}
 	if len(literals) == 0 {
-		return quoteOf(e.At, nil)
+		return correlate.QuoteAt(e.At, nil)
 	}
-	return quoteOf(e.At, &incident.Predicate{Literals: literals, Not: not})
+	return correlate.QuoteAt(e.At, &incident.Predicate{Literals: literals, Not: not})
 }
 
 // countOf is the count of the lines with the text of a group, of whatever daemon.
@@ -303,7 +296,7 @@ func stalled(s *aislog.Stall, w *window) incident.StorageStall {
 	}
 	out := incident.StorageStall{From: mustTell(s.From), To: mustTell(s.To),
 		Text:     "batches were running and it received no stream data from other daemons, while " + insteadOf(s),
-		Evidence: []incident.Evidence{quoteOf(s.Begin, field(s.Received)), quoteOf(s.End, field(s.Received))}}
+		Evidence: []incident.Evidence{correlate.QuoteAt(s.Begin, field(s.Received)), correlate.QuoteAt(s.End, field(s.Received))}}
 	if w != nil && s.From.Proof != aislog.NoDay {
 		out.InWindow = new(w.touches(s.From.Wall, s.To.Wall))
 	}
