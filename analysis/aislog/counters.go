@@ -330,14 +330,13 @@ func coarser(list []Interval, most int) []Interval {
 	return list
 }
 
-// FlagNames are the states in a value of state.flags, and whether one of them is red. Bits without a name are shown as
-// they are.
-func FlagNames(v int64) (names []string, red bool) {
+// FlagNames are the states in a value of state.flags; bits without a name as they are.
+func FlagNames(v int64) []string {
+	var names []string
 	rest := v &^ (bitClusterStarted | bitNodeStarted)
 	for _, f := range flagNames {
 		if v&f.bit != 0 {
 			names = append(names, f.name)
-			red = red || f.red
 			rest &^= f.bit
 		}
 	}
@@ -350,7 +349,7 @@ func FlagNames(v int64) (names []string, red bool) {
 	if rest != 0 {
 		names = append(names, "0x"+strconv.FormatInt(rest, 16))
 	}
-	return names, red
+	return names
 }
 
 // stall is a stretch of lines of counters in which stream.in.n stands still, while batches run and entries are had from

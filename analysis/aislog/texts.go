@@ -335,14 +335,13 @@ var plumbing = []string{litStarted, litRotated, litMarker, litFlags, litTotal, l
 var flagNames = []struct {
 	bit  int64
 	name string
-	red  bool
 }{
-	{1, "vote-in-progress", false}, {8, "rebalancing", false}, {16, "rebalance-interrupted", false}, {32, "resilvering", false},
-	{64, "resilver-interrupted", false}, {128, "restarted", false}, {256, "out-of-space", true}, {512, "out-of-memory", true},
-	{1024, "in-maintenance-mode", false}, {2048, "low-usable-capacity", false}, {4096, "low-memory", false}, {8192, "disk-fault", true},
-	{16384, "number-of-goroutines", false}, {32768, "high-number-of-goroutines", true}, {65536, "tls-cert-will-soon-expire", false},
-	{131072, "tls-cert-expired", true}, {262144, "tls-cert-invalid", true}, {524288, "keep-alive-errors", false},
-	{1048576, "out-of-cpu", true}, {2097152, "low-cpu", false}, {4194304, "disk-out-of-space", true}, {8388608, "disk-low-capacity", false},
+	{1, "vote-in-progress"}, {8, "rebalancing"}, {16, "rebalance-interrupted"}, {32, "resilvering"},
+	{64, "resilver-interrupted"}, {128, "restarted"}, {256, "out-of-space"}, {512, "out-of-memory"},
+	{1024, "in-maintenance-mode"}, {2048, "low-usable-capacity"}, {4096, "low-memory"}, {8192, "disk-fault"},
+	{16384, "number-of-goroutines"}, {32768, "high-number-of-goroutines"}, {65536, "tls-cert-will-soon-expire"},
+	{131072, "tls-cert-expired"}, {262144, "tls-cert-invalid"}, {524288, "keep-alive-errors"},
+	{1048576, "out-of-cpu"}, {2097152, "low-cpu"}, {4194304, "disk-out-of-space"}, {8388608, "disk-low-capacity"},
 }
 
 // Bits of flagNames that say that all is well: their absence is what matters.

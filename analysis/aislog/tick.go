@@ -15,7 +15,7 @@ func (r *reader) counters(rec *record, msg []byte) {
 	p := r.p
 	t := &tick{time: rec.time, at: rec.at, values: values, whole: whole && !rec.cut}
 	if v := t.value(strings.TrimSuffix(litFlags, ":")); v != 0 && (!r.flagged || v != r.flags) {
-		if names, _ := FlagNames(v); len(names) > 0 || r.flagged && v != r.flags {
+		if names := FlagNames(v); len(names) > 0 || r.flagged && v != r.flags {
 			r.event(rec, []byte(strings.Join(names, " ")), -1, Flags)
 		}
 		r.flags, r.flagged = v, true

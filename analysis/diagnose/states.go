@@ -69,8 +69,7 @@ func (b *builder) group(g *resolve.Group) incident.Group {
 			m.GroupRank = new(p.GroupRank)
 		}
 		if e, ok := p.Enqueued(); ok {
-			done, _ := p.Completed()
-			m.Enqueued, m.Completed = new(e), new(done)
+			m.Enqueued, m.Completed = new(e), new(p.Completed())
 		}
 		if b.root[p.Rank.ID] || len(g.Pending) <= fullRows && b.rows < rowBudget {
 			m.Evidence = mechanism.PendingEvidence(p)
@@ -248,8 +247,7 @@ func (b *builder) part(r *resolve.Rank, root bool) (role, note string) {
 		p := r.Pending[0]
 		note = fmt.Sprintf("waited in %s #%d", p.Work.Op, p.Work.Seq)
 		if e, ok := p.Enqueued(); ok {
-			done, _ := p.Completed()
-			note += fmt.Sprintf(" (enqueued %d, completed %d)", e, done)
+			note += fmt.Sprintf(" (enqueued %d, completed %d)", e, p.Completed())
 		}
 		if len(r.Pending) > 1 {
 			note += fmt.Sprintf(" and in %d more", len(r.Pending)-1)

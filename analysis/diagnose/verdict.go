@@ -159,7 +159,7 @@ func bareEnd(f *resolve.Facts) (summary, why string) {
 	if how := taskEnd(f); how != "" {
 		why = "SLURM saw " + how + ", and no line shows why"
 	}
-	if state, _, ok := f.Accounting.State(); ok {
+	if state, ok := f.Accounting.State(); ok {
 		why += "; SLURM's records only say " + strings.ToLower(strings.ReplaceAll(state, "_", " "))
 	}
 	return summary, why

@@ -216,14 +216,14 @@ func (a *Accounting) Ended() (at worker.At, ok bool) {
 	return CellAt(c, a.Jobs[0].End), ok
 }
 
-// State is the job's state as SLURM's records have it, and where that stands.
-func (a *Accounting) State() (state string, at worker.At, ok bool) {
+// State is the job's state as SLURM's records have it.
+func (a *Accounting) State() (state string, ok bool) {
 	if a == nil || len(a.Jobs) == 0 {
-		return "", worker.At{}, false
+		return "", false
 	}
 	j := a.Jobs[len(a.Jobs)-1]
-	c, ok := j.Cell("State")
-	return j.State, CellAt(c, j.End), ok
+	_, ok = j.Cell("State")
+	return j.State, ok
 }
 
 // Alive says that SLURM's records have the job still running. The record of the job itself may lag behind those of its steps.

@@ -236,16 +236,16 @@ func (p *Pending) Enqueued() (int64, bool) {
 	return 0, false
 }
 
-// Completed is the last work that was seen completed, or −1 with ok false where no line states it. In a group that also sends and
+// Completed is the last work that was seen completed, 0 where no line states it. In a group that also sends and
 // receives it may be a count of those.
-func (p *Pending) Completed() (int64, bool) {
+func (p *Pending) Completed() int64 {
 	switch {
 	case p.State != nil:
-		return p.State.Completed, true
+		return p.State.Completed
 	case p.Counters != nil:
-		return p.Counters.Completed, true
+		return p.Counters.Completed
 	}
-	return 0, false
+	return 0
 }
 
 // FirstOpen is the sequence number of the group's first work that this rank has not completed: the one that its watchdog reports, for
