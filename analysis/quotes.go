@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"reflect"
 	"runtime"
@@ -86,11 +87,7 @@ func fillQuotes(ctx context.Context, from scan.Opener, files verify.Files, kept 
 }
 
 func fillByFile(ctx context.Context, from scan.Opener, files verify.Files, kept *keeper, byFile map[string][]*incident.Evidence) error {
-	names := make([]string, 0, len(byFile))
-	for n := range byFile {
-		names = append(names, n)
-	}
-	sort.Strings(names)
+	names := slices.Sorted(maps.Keys(byFile))
 	return each(len(names), func(i int) error {
 		if err := fillFile(ctx, from, files[names[i]], kept.fill(names[i], byFile[names[i]])); err != nil {
 			return fmt.Errorf("quote %s: %w", names[i], err)

@@ -1,7 +1,10 @@
 // Package ascii tells the classes of the characters that logs are made of, and which words a text holds.
 package ascii
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Digit says that a character is a decimal digit.
 func Digit[C byte | rune](c C) bool { return c >= '0' && c <= '9' }
@@ -18,22 +21,12 @@ func Alnum[C byte | rune](c C) bool { return Digit(c) || Letter(c) }
 
 // Has says that a text holds one of the words.
 func Has(text string, words ...string) bool {
-	for _, w := range words {
-		if strings.Contains(text, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
 // Begins says that a text begins with one of the words.
 func Begins(text string, words ...string) bool {
-	for _, w := range words {
-		if strings.HasPrefix(text, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(text, w) })
 }
 
 // Number reads the decimal digits at the beginning of a text, at the most so many; length is 0 where there are none, or more.

@@ -3,6 +3,7 @@ package correlate
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -37,11 +38,7 @@ func (x *inquiry) coverage(a *Answer) {
 			}
 		}
 	}
-	var absent []string
-	for id := range named {
-		absent = append(absent, id)
-	}
-	slices.Sort(absent)
+	absent := slices.Sorted(maps.Keys(named))
 	if len(absent) > 0 {
 		a.Missing = append(a.Missing, "no log from "+strings.Join(absent[:min(len(absent), 6)], ", "))
 	}

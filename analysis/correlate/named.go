@@ -270,10 +270,5 @@ func (x *inquiry) records(m Mark) []point {
 
 // paired says that a line or a record has its match already.
 func paired(pairs []pair, c *Client, p point) bool {
-	for _, old := range pairs {
-		if old.client == c || old.event == p.event {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(pairs, func(old pair) bool { return old.client == c || old.event == p.event })
 }

@@ -264,12 +264,7 @@ func (x *arbiter) afterEnd(p *mechanism.Proposal) bool {
 
 func (x *arbiter) allAfterEnd(fls []*resolve.Failure) bool {
 	ends := endsOf(x.s.Facts.Ends)
-	for _, fl := range fls {
-		if fl.Role != knowledge.ConsequenceRole && !ends.before(fl) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return fl.Role != knowledge.ConsequenceRole && !ends.before(fl) })
 }
 
 // endings are the scheduler's endings, ordered for looking up.

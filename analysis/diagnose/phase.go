@@ -23,12 +23,7 @@ func (b *builder) duringSave(at worker.At, start resolve.Moment) bool {
 	if len(b.d.winners) == 0 {
 		return false
 	}
-	for _, fl := range b.d.winners[0].Failures {
-		if at.Above(fl.At.Pos) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.d.winners[0].Failures, func(fl *resolve.Failure) bool { return at.Above(fl.At.Pos) })
 }
 
 // phase says in which part of its life the job failed.

@@ -3,7 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"maps"
-	"sort"
+	"slices"
 	"strconv"
 
 	"faultline/analysis/diagnose/mechanism"
@@ -163,11 +163,7 @@ func (b *builder) resetEvidence() []incident.Evidence {
 	for _, at := range t.At {
 		ev = append(ev, mechanism.QuoteAt(at, nil))
 	}
-	var files []string
-	for f := range t.PerFile {
-		files = append(files, f)
-	}
-	sort.Strings(files)
+	files := slices.Sorted(maps.Keys(t.PerFile))
 	not := append([]string{}, worker.Foreign...)
 	for _, w := range worker.ResetWords {
 		if n := t.Words[w]; n > 0 {

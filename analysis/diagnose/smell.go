@@ -161,11 +161,7 @@ func (b *builder) storageUses() []incident.StorageSign {
 			note("the job uses "+clientOf(l.Form), l.At)
 		}
 	}
-	says := make([]string, 0, len(first))
-	for s := range first {
-		says = append(says, s)
-	}
-	slices.Sort(says)
+	says := slices.Sorted(maps.Keys(first))
 	var out []incident.StorageSign
 	for _, s := range says[:min(len(says), maxSigns)] {
 		out = append(out, incident.StorageSign{Kind: incident.SignUse, Statement: s, Evidence: []incident.Evidence{mechanism.QuoteAt(first[s], nil)}})

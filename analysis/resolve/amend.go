@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"fmt"
+	"slices"
 
 	"faultline/analysis/worker"
 	"faultline/knowledge"
@@ -161,12 +162,7 @@ func (f *Facts) trainingFailed() map[string]worker.Pos {
 
 // nextStep says that what failed may be what a script did after training.
 func nextStep(fl *Failure) bool {
-	for _, c := range fl.Entry().Cases {
-		if c.Once == knowledge.TrainingFailed {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(fl.Entry().Cases, func(c knowledge.Case) bool { return c.Once == knowledge.TrainingFailed })
 }
 
 // endIsTold says that a launcher or the scheduler tells how the job ended.

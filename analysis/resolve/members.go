@@ -2,8 +2,8 @@ package resolve
 
 import (
 	"cmp"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"faultline/analysis/worker"
@@ -50,11 +50,7 @@ func (g *grouper) members() {
 // whoever is third of a group and has global rank 2 has ranks 0 and 1 in front of it, and between neighbours whose numbers
 // are as far apart as their ranks nobody else fits. A rank inside the group that no half of the world has is one of a group of the whole world.
 func (g *grouper) inOrder(gr *Group) {
-	at := make([]int, 0, len(gr.seen))
-	for i := range gr.seen {
-		at = append(at, i)
-	}
-	sort.Ints(at)
+	at := slices.Sorted(maps.Keys(gr.seen))
 	last, before := -1, -1 // the place and the rank of the one in front
 	var between []int
 	whole := true

@@ -222,11 +222,7 @@ func calibrate(anchors []anchor) map[clockKey]offset {
 	})
 	out := map[clockKey]offset{}
 	for _, e := range events {
-		nodes := make([]string, 0, len(byEvent[e]))
-		for n := range byEvent[e] {
-			nodes = append(nodes, n)
-		}
-		sort.Strings(nodes)
+		nodes := slices.Sorted(maps.Keys(byEvent[e]))
 		med := map[string]float64{}
 		var known []float64
 		for _, n := range nodes {

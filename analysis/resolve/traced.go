@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"faultline/analysis/artifact/trace"
@@ -92,10 +93,5 @@ func (t *Traced) add(id int, x FileTrace) {
 
 // IDs are the ranks, ascending.
 func (t *Traced) IDs() []int {
-	out := make([]int, 0, len(t.Ranks))
-	for id := range t.Ranks {
-		out = append(out, id)
-	}
-	slices.Sort(out)
-	return out
+	return slices.Sorted(maps.Keys(t.Ranks))
 }

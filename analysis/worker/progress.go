@@ -331,10 +331,5 @@ func endsValue(rest []byte) bool {
 }
 
 func containsAny(text []byte, literals []string) bool {
-	for _, l := range literals {
-		if bytes.Contains(text, []byte(l)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(literals, func(l string) bool { return bytes.Contains(text, []byte(l)) })
 }

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 
 	"faultline/analysis/line"
@@ -93,12 +94,7 @@ func beginning(raw []byte) []byte {
 }
 
 func containsBytes(list [][]byte, b []byte) bool {
-	for _, x := range list {
-		if bytes.Equal(x, b) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(x []byte) bool { return bytes.Equal(x, b) })
 }
 
 // held is a physical line whose tail seems to stand on the next one.

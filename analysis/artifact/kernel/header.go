@@ -3,6 +3,7 @@ package kernel
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
@@ -238,12 +239,7 @@ func named(s string) bool {
 }
 
 func begins(b []byte) bool {
-	for _, s := range starts {
-		if bytes.HasPrefix(b, s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(starts, func(s []byte) bool { return bytes.HasPrefix(b, s) })
 }
 
 // bracket reads "[12345.678901] ", "[  +0.000316] " and "[Fri Aug 30 11:43:14 2024] "; n is 0 where it is none of them.

@@ -297,12 +297,7 @@ func headed(cells []string) bool {
 	if len(cells) < 3 || len(cells) > maxWidth {
 		return false
 	}
-	for _, c := range cells {
-		if !heads.MatchString(c) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(cells, func(c string) bool { return !heads.MatchString(c) })
 }
 
 var heads = pattern.New(`^[#%A-Za-z_][\w%()/.+\[\] -]{0,63}$`)

@@ -2,6 +2,8 @@ package mechanism
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -133,11 +135,7 @@ func SetEvidence(f *resolve.Facts, g *resolve.Group) (incident.Evidence, bool) {
 		e.Files = append(e.Files, f)
 	}
 	sort.Strings(e.Files)
-	ids := make([]int, 0, len(ranks))
-	for r := range ranks {
-		ids = append(ids, r)
-	}
-	sort.Ints(ids)
+	ids := slices.Sorted(maps.Keys(ranks))
 	for _, r := range ids {
 		e.Values = append(e.Values, strconv.Itoa(r))
 	}
@@ -234,12 +232,7 @@ func nodesOf(f *resolve.Facts, ids []int) []string {
 			seen[n] = true
 		}
 	}
-	out := make([]string, 0, len(seen))
-	for n := range seen {
-		out = append(out, n)
-	}
-	sort.Strings(out)
-	return out
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // where adds the node to a rank's name where it is proven.

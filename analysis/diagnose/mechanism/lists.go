@@ -2,6 +2,7 @@ package mechanism
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -37,10 +38,5 @@ func appendOnce[T comparable](list []T, s T) []T {
 
 // keysOf are the keys of a set, sorted.
 func keysOf[K cmp.Ordered](m map[K]bool) []K {
-	out := make([]K, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
+	return slices.Sorted(maps.Keys(m))
 }

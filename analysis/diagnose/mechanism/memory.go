@@ -337,12 +337,7 @@ func signalledBatch(s *Scene, fl *resolve.Failure) *Proposal {
 // failed, even where what failed first is not here.
 func brokeBefore(f *resolve.Facts, term []*resolve.Failure) bool {
 	first := firstMoment(term)
-	for _, fl := range f.Failures {
-		if fl.LostPeer() && moment(fl).Before(first) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool { return fl.LostPeer() && moment(fl).Before(first) })
 }
 
 // reapers are, for each launcher's file, when the first failure that it names as observed first had happened.
@@ -373,12 +368,7 @@ func (x reapers) took(r *resolve.Rank) bool {
 
 // caused says that some line names a cause.
 func caused(f *resolve.Facts) bool {
-	for _, fl := range f.Failures {
-		if fl.Role == knowledge.CauseRole && fl.Mechanism != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool { return fl.Role == knowledge.CauseRole && fl.Mechanism != "" })
 }
 
 // gpuOOM: a GPU ran out of memory. Before the first step, the driver's bare refusal says as much of a GPU that is broken

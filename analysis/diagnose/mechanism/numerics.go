@@ -105,12 +105,9 @@ func nonFinite(s *Scene) *Proposal {
 // local grad norm", a check of a collective's input, PyTorch's anomaly detection. Whoever finds the loss not finite may have
 // it from anybody.
 func ownNumbers(p *Proposal) bool {
-	for _, fl := range p.Failures {
-		if fl.Entry().Blames != knowledge.WritersRank && fl.Role == knowledge.CauseRole {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool {
+		return fl.Entry().Blames != knowledge.WritersRank && fl.Role == knowledge.CauseRole
+	})
 }
 
 // passedByOthers says that one rank alone stopped because of its numbers, and another had gone on to where it lost that one: it had passed

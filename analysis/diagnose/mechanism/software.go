@@ -265,12 +265,7 @@ func signal(name string) func(who, how string) bool {
 
 // signalled says that launchers report a signal from outside.
 func signalled(f *resolve.Facts) bool {
-	for _, fl := range f.Failures {
-		if fl.Mechanism.Is(knowledge.BySomebody) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool { return fl.Mechanism.Is(knowledge.BySomebody) })
 }
 
 // victimFiles are files in which as many processes report a lost peer, without saying which they are, as ended with an
@@ -362,12 +357,9 @@ func lacksGPU(f *resolve.Facts, p *Proposal) bool {
 
 // symptomatic says that a rank's own lines show it failing because of others.
 func symptomatic(r *resolve.Rank) bool {
-	for _, fl := range r.Failures {
-		if fl.Kind != resolve.KindExit && fl.Kind != resolve.KindTask && fl.Role == knowledge.SymptomRole {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Failures, func(fl *resolve.Failure) bool {
+		return fl.Kind != resolve.KindExit && fl.Kind != resolve.KindTask && fl.Role == knowledge.SymptomRole
+	})
 }
 
 // onDamaged leaves it open what crashed a process where the kernel reports an uncorrected hardware error of the machine: memory that is damaged
@@ -470,12 +462,7 @@ func firstToEnd(f *resolve.Facts, r *resolve.Rank) bool {
 
 // victims says that some process reports a lost peer.
 func victims(f *resolve.Facts) bool {
-	for _, fl := range f.Failures {
-		if fl.LostPeer() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool { return fl.LostPeer() })
 }
 
 // takenDown says that PyTorch tells of an error in this rank's communication, upon which it aborts the process.
@@ -490,10 +477,5 @@ func spoke(r *resolve.Rank) bool {
 	if r.Stuck != nil {
 		return true // its heartbeat monitor ended it
 	}
-	for _, fl := range r.Failures {
-		if fl.Kind != resolve.KindExit && fl.Kind != resolve.KindTask {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Failures, func(fl *resolve.Failure) bool { return fl.Kind != resolve.KindExit && fl.Kind != resolve.KindTask })
 }

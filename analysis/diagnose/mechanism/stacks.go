@@ -209,12 +209,9 @@ func explained(f *resolve.Facts, waited bool) bool {
 			return true
 		}
 	}
-	for _, fl := range f.Failures {
-		if fl.Role == knowledge.CauseRole && !(waited && fl.Says(knowledge.OfWatchdog)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool {
+		return fl.Role == knowledge.CauseRole && !(waited && fl.Says(knowledge.OfWatchdog))
+	})
 }
 
 // who fills in ranks and nodes.

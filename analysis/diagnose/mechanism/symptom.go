@@ -404,12 +404,9 @@ func ended(f *resolve.Facts) bool {
 // raised says that an exception ended a process, whatever mechanism it speaks for: a run that nothing explains is not a
 // run in which nothing failed.
 func raised(f *resolve.Facts) bool {
-	for _, fl := range f.Failures {
-		if fl.Kind == resolve.KindException && fl.Role == knowledge.CauseRole {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool {
+		return fl.Kind == resolve.KindException && fl.Role == knowledge.CauseRole
+	})
 }
 
 // torn says that a process ended with an exception, of whatever meaning, or told of a signal that ends it, or that a launcher says
@@ -453,10 +450,5 @@ func lastWords(f *resolve.Facts) bool {
 }
 
 func hasSave(f *resolve.Facts) bool {
-	for _, c := range f.Saves {
-		if c.Kind == worker.SaveDone {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Saves, func(c worker.Checkpoint) bool { return c.Kind == worker.SaveDone })
 }
