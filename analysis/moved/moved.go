@@ -298,12 +298,7 @@ func oneWay(left []*Track) (most, others []*Track) {
 
 // together says that all changed at one time, where their own course alone says when.
 func together(left []*Track) bool {
-	for _, t := range left {
-		if t.alone && (t.at > left[0].at+1 || t.at < left[0].at-1) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(left, func(t *Track) bool { return t.alone && (t.at > left[0].at+1 || t.at < left[0].at-1) })
 }
 
 // measured is what a quantity is about where its own name does not tell: its device does, as a disk's does.
@@ -368,16 +363,25 @@ func (m *Quantity) parts(left, all []*Track) bool {
 // ranks notes the ranks that keys name.
 func (m *Quantity) ranks(left []*Track) {
 	for _, t := range left {
-		for _, k := range t.Keys {
-			if n := strings.ToLower(k.Name); n == "rank" || n == "global_rank" {
-				if id, err := strconv.Atoi(k.Value); err == nil {
-					m.Ranks = append(m.Ranks, id)
-				}
-			}
+		if id, ok := t.Rank(); ok {
+			m.Ranks = append(m.Ranks, id)
 		}
 	}
 	slices.Sort(m.Ranks)
 	m.Ranks = slices.Compact(m.Ranks)
+}
+
+// Rank is the rank that the keys of a series name.
+func (t *Track) Rank() (int, bool) {
+	i := slices.IndexFunc(t.Keys, func(k timeseries.Key) bool {
+		n := strings.ToLower(k.Name)
+		return n == "rank" || n == "global_rank"
+	})
+	if i < 0 {
+		return 0, false
+	}
+	id, err := strconv.Atoi(t.Keys[i].Value)
+	return id, err == nil
 }
 
 // only are the values that tracks have and no other has; ok is false where others have them too.

@@ -21,8 +21,8 @@ type Course struct {
 	Rank   int   // NoRank where nothing proves it
 	Total  int64 // steps there are to be; line.Unknown
 	Points []Point
+	Loop   int // as of worker.Progress
 
-	loop     int       // as of worker.Progress
 	slowed   sync.Once // then these are known: several mechanisms ask
 	slowdown Slowdown
 	slows    bool
@@ -97,7 +97,7 @@ func coursesOf(progress []ProgressPoint, world int, obs *worker.Observations) (c
 		if !ok {
 			at = len(courses)
 			index[k] = at
-			courses = append(courses, &Course{File: p.File, Form: p.Form, Rank: p.Rank, Total: p.Total, loop: p.Loop})
+			courses = append(courses, &Course{File: p.File, Form: p.Form, Rank: p.Rank, Total: p.Total, Loop: p.Loop})
 		}
 		c := courses[at]
 		c.Points = append(c.Points, point)
@@ -123,13 +123,13 @@ func nameLoops(courses []*Course, world int) {
 	files := map[int]string{}
 	shared := map[int]bool{}
 	for _, c := range courses {
-		if file, seen := files[c.loop]; seen && file != c.File {
-			shared[c.loop] = true
+		if file, seen := files[c.Loop]; seen && file != c.File {
+			shared[c.Loop] = true
 		}
-		files[c.loop] = c.File
+		files[c.Loop] = c.File
 	}
 	for _, c := range courses {
-		if rank := c.loop - 1; c.Rank == NoRank && rank >= 0 && !shared[c.loop] && (world == 0 || rank < world) {
+		if rank := c.Loop - 1; c.Rank == NoRank && rank >= 0 && !shared[c.Loop] && (world == 0 || rank < world) {
 			c.Rank = rank
 		}
 	}
@@ -209,12 +209,7 @@ func pausesOf(saves []worker.Checkpoint, progress []ProgressPoint) map[string][]
 
 // between says whether a place lies behind one offset and not behind another.
 func between(places []int64, after, upto int64) bool {
-	for _, o := range places {
-		if o > after && o <= upto {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(places, func(o int64) bool { return o > after && o <= upto })
 }
 
 func (c *Course) stretches(breaks []int64) {

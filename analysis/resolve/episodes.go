@@ -9,6 +9,7 @@ import (
 	"faultline/analysis/line"
 	"faultline/analysis/robust"
 	"faultline/analysis/slow"
+	"faultline/analysis/worker"
 )
 
 // Episodes are times in which the steps of a course took longer, and after which they did not.
@@ -83,28 +84,8 @@ func (e *Episodes) within(off int64) bool {
 
 // GrownIn is what part of a step takes longer in episodes.
 func (f *Facts) GrownIn(e *Episodes) slow.Growth {
-	var sides [2]map[string][]phaseAt
-	sides[0], sides[1] = map[string][]phaseAt{}, map[string][]phaseAt{}
-	for i := range f.Obs.Phases {
-		r := &f.Obs.Phases[i]
-		if r.File != e.Course.File || r.Loop != e.Course.loop && !r.Across {
-			continue
-		}
-		side := sides[0]
-		if e.within(r.Off) {
-			side = sides[1]
-		}
-		for k := range r.Times {
-			side[r.Times[k].Name] = append(side[r.Times[k].Name], phaseAt{&r.Times[k], r.At})
-		}
-	}
-	var list []slow.Phase
-	for name, was := range sides[0] {
-		if is := sides[1][name]; min(len(was), len(is)) >= leastReports {
-			list = append(list, slow.Phase{Name: name, MinWas: fastest(was), MinIs: fastest(is), MaxWas: middleOf(was).t.Max, MaxIs: middleOf(is).t.Max})
-		}
-	}
-	slices.SortFunc(list, func(a, b slow.Phase) int { return strings.Compare(a.Name, b.Name) })
+	sides := f.sided(e.Course, func(r *worker.PhaseReport) int { return sideOf(e.within(r.Off)) })
+	list, _ := comparedPhases(sides[0], sides[1])
 	return slow.Decide(list, e.Base, e.Now, false)
 }
 

@@ -119,17 +119,22 @@ func ofData(phase string) bool { return slow.ClassOf(phase) == slow.Data }
 func (f *Facts) Voices() (all []Voice) {
 	for _, c := range f.Courses {
 		d, ok := c.Slowdown()
-		same := func(v Voice) bool { return v.Rank == c.Rank && (c.Rank != NoRank || v.File == c.File) }
-		if !ok || slices.ContainsFunc(all, same) {
+		v, first := f.voice(c, all)
+		if !ok || !first {
 			continue
 		}
 		list, x := f.phasesIn(&d)
-		if len(list) == 0 || x.Across {
-			continue
+		if v.Slowed, v.Phases, v.Quotes = d, list, x.quotes; len(list) > 0 && !x.Across {
+			all = append(all, v)
 		}
-		all = append(all, Voice{Rank: c.Rank, File: c.File, Node: f.ident.fileNode[c.File], Slowed: d, Phases: list, Quotes: x.quotes})
 	}
 	return all
+}
+
+// voice is the writer of a course; first is false where it is among others already.
+func (f *Facts) voice(c *Course, all []Voice) (v Voice, first bool) {
+	same := func(v Voice) bool { return v.Rank == c.Rank && (c.Rank != NoRank || v.File == c.File) }
+	return Voice{Rank: c.Rank, File: c.File, Node: f.ident.fileNode[c.File]}, !slices.ContainsFunc(all, same)
 }
 
 // lateAlways is how much longer than the quickest process one must take for a phase, as a share of the step, to be late all the time.
@@ -140,11 +145,11 @@ func (f *Facts) LateAlways() (l Late, ok bool) {
 	best := map[string]float64{}
 	var all []Voice
 	for _, c := range f.Courses {
-		same := func(v Voice) bool { return v.Rank == c.Rank && (c.Rank != NoRank || v.File == c.File) }
-		if len(c.Timed()) < gradualPoints || slices.ContainsFunc(all, same) {
+		v, first := f.voice(c, all)
+		if len(c.Timed()) < gradualPoints || !first {
 			continue
 		}
-		v := Voice{Rank: c.Rank, File: c.File, Node: f.ident.fileNode[c.File], Quotes: map[string][2]worker.At{}}
+		v.Quotes = map[string][2]worker.At{}
 		v.Slowed.Course, v.Slowed.Now = c, medianStep(c)
 		for name, list := range f.phasesOf(c) {
 			x := middleOf(list)

@@ -15,14 +15,9 @@ import (
 // moved compares the tables over time on both sides of a slowdown. compared is how many quantities have values on both.
 func (f *Facts) moved(d *Slowdown) (out []moved.Quantity, compared int) {
 	var all []*moved.Track
-	job := f.nodeSet()
-	for _, file := range f.tables() {
-		x := &file
-		node := f.tableNode(x)
-		for _, s := range x.Table.Series {
-			if t := f.track(x, s, node, d, job); x.File != d.Course.File || !set(t) {
-				all = append(all, t)
-			}
+	for _, t := range f.Tracks() {
+		if t = f.divide(t, d); t.File != d.Course.File || !set(t) {
+			all = append(all, t)
 		}
 	}
 	if hosts := rankHosts(all); len(hosts) > 0 {
@@ -35,6 +30,18 @@ func (f *Facts) moved(d *Slowdown) (out []moved.Quantity, compared int) {
 		// Of all alike, the phases of the log's own steps tell better what grew.
 		return q.All && f.Onset != nil && f.Onset.Table != nil && q.IsAt.File == f.Onset.File
 	}), compared
+}
+
+// Tracks are the series of all tables over time, with whose they are.
+func (f *Facts) Tracks() (all []*moved.Track) {
+	job := f.nodeSet()
+	for _, x := range f.tables() {
+		node := f.tableNode(&x)
+		for _, s := range x.Table.Series {
+			all = append(all, f.trackOf(&x, s, node, job))
+		}
+	}
+	return all
 }
 
 // rankHosts are the nodes that rows name together with ranks: those are the job's, and a switch beside them is not.
@@ -87,9 +94,9 @@ func differing(a, b string) string {
 	return a[from:to]
 }
 
-// track divides a series at a slowdown. A series is of the node that its row, its table or its file names.
-func (f *Facts) track(x *SeriesFile, s *timeseries.Series, node string, d *Slowdown, job map[string]bool) *moved.Track {
-	t := f.trackOf(x, s, node, job)
+// divide divides a series at a slowdown.
+func (f *Facts) divide(t *moved.Track, d *Slowdown) *moved.Track {
+	s := t.Series
 	counter := counts(s.Points)
 	t.Rate = counter
 	var all []moved.Sample
@@ -121,7 +128,7 @@ func (f *Facts) track(x *SeriesFile, s *timeseries.Series, node string, d *Slowd
 	return t
 }
 
-// trackOf is a series with whose it is: by its keys, its place in a list, or its file.
+// trackOf is a series with whose it is: of the node and the rank that its keys, its place in a list, its table or its file name.
 func (f *Facts) trackOf(x *SeriesFile, s *timeseries.Series, node string, job map[string]bool) *moved.Track {
 	t := &moved.Track{Series: s, File: x.File}
 	if m := fileOfRank.FindStringSubmatch(stem(x.File)); m != nil && !slices.ContainsFunc(s.Keys, func(k timeseries.Key) bool { return k.Name == "rank" }) {

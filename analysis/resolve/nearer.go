@@ -16,7 +16,7 @@ func (f *Facts) Nearer(d *Slowdown, between []worker.Progress) bool {
 	})
 	obs := &worker.Observations{Progress: own}
 	courses := coursesOf(f.sight.progress(obs), f.Job.WorldSize, obs)
-	i := slices.IndexFunc(courses, func(c *Course) bool { return c.loop == d.Course.loop })
+	i := slices.IndexFunc(courses, func(c *Course) bool { return c.Loop == d.Course.Loop })
 	if i < 0 {
 		return false
 	}

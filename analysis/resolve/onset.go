@@ -42,7 +42,7 @@ func (f *Facts) settings(d *Slowdown) (out []Setting) {
 			continue
 		}
 		for _, s := range x.Table.Series {
-			t := f.track(&x, s, "", d, nil)
+			t := f.divide(f.trackOf(&x, s, "", nil), d)
 			if !set(t) {
 				continue
 			}

@@ -1,8 +1,9 @@
 package resolve
 
 import (
+	"cmp"
+	"maps"
 	"slices"
-	"strings"
 
 	"faultline/analysis/robust"
 	"faultline/analysis/slow"
@@ -80,50 +81,72 @@ func (f *Facts) phasesOfRanks() (list []slow.Phase, out Phased) {
 	return list, out
 }
 
-// phasesIn are the phases that the file of a course prints.
+// phasesIn are the phases that the file of a course prints on both sides of its slowdown.
 func (f *Facts) phasesIn(d *Slowdown) (list []slow.Phase, out Phased) {
-	timed := d.Course.Timed()
-	sides := [2]map[string][]phaseAt{{}, {}}
-	out = Phased{quotes: map[string][2]worker.At{}}
-	own := 0
-	for i := range f.Obs.Phases {
-		r := &f.Obs.Phases[i]
-		if r.File != d.Course.File || r.Off < timed[0].At.Off || r.Loop != d.Course.loop && !r.Across {
-			continue
-		}
-		var side map[string][]phaseAt
-		switch {
-		case r.Off < d.Last.At.Off:
-			side = sides[0] // a report may stand above the step that it is of, or below
-		case r.Off > d.Recent.At.Off && r.Off > d.Onset.At.Off:
-			side = sides[1]
-		default:
-			continue
+	first, own := d.Course.Timed()[0].At.Off, 0
+	sides := f.sided(d.Course, func(r *worker.PhaseReport) int {
+		before := r.Off < d.Last.At.Off // a report may stand above the step that it is of, or below
+		if since := r.Off > d.Recent.At.Off && r.Off > d.Onset.At.Off; r.Off < first || !before && !since {
+			return -1
 		}
 		if !r.Across {
 			own++
 		}
-		for k := range r.Times {
-			t := &r.Times[k]
-			at := r.At
-			if t.Place.Len > 0 {
-				at.Pos = t.Place
-			}
-			side[t.Name] = append(side[t.Name], phaseAt{t, at})
-		}
-	}
-	for name, was := range sides[0] {
-		is := sides[1][name]
-		if min(len(was), len(is)) < leastReports {
-			continue
-		}
-		a, b := middleOf(was), middleOf(is)
-		out.quotes[name] = [2]worker.At{a.at, b.at}
-		list = append(list, slow.Phase{Name: name, MinWas: fastest(was), MinIs: fastest(is), MaxWas: a.t.Max, MaxIs: b.t.Max})
-	}
-	slices.SortFunc(list, func(a, b slow.Phase) int { return strings.Compare(a.Name, b.Name) })
+		return sideOf(!before)
+	})
+	list, out.quotes = comparedPhases(sides[0], sides[1])
 	out.Across = len(list) > 0 && own == 0
 	return list, out
+}
+
+// phasesOf are the phases that the file of a course prints after its first steps.
+func (f *Facts) phasesOf(c *Course) map[string][]phaseAt {
+	first := c.Timed()[0].At.Off
+	return f.sided(c, func(r *worker.PhaseReport) int { return -sideOf(r.Off < first) })[0]
+}
+
+// sideOf is the second of two sides where something holds.
+func sideOf(second bool) int {
+	if second {
+		return 1
+	}
+	return 0
+}
+
+// sided are the phases that the file of a course prints, by the side that a report is of: 0 or 1, -1 for neither.
+func (f *Facts) sided(c *Course, side func(*worker.PhaseReport) int) (sides [2]map[string][]phaseAt) {
+	sides = [2]map[string][]phaseAt{{}, {}}
+	reports := worker.Within(f.Obs.Phases, c.File)
+	for i := range reports {
+		r := &reports[i]
+		if r.Loop != c.Loop && !r.Across {
+			continue
+		}
+		at := side(r)
+		for k := range r.Times {
+			if t := (phaseAt{&r.Times[k], r.At}); at >= 0 {
+				if t.t.Place.Len > 0 {
+					t.at.Pos = t.t.Place
+				}
+				sides[at][t.t.Name] = append(sides[at][t.t.Name], t)
+			}
+		}
+	}
+	return sides
+}
+
+// comparedPhases are those of which enough is known on both sides, with lines that state their medians.
+func comparedPhases(before, since map[string][]phaseAt) (list []slow.Phase, quotes map[string][2]worker.At) {
+	quotes = map[string][2]worker.At{}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		was, is := before[name], since[name]
+		if min(len(was), len(is)) >= leastReports {
+			a, b := middleOf(was), middleOf(is)
+			quotes[name] = [2]worker.At{a.at, b.at}
+			list = append(list, slow.Phase{Name: name, MinWas: fastest(was), MinIs: fastest(is), MaxWas: a.t.Max, MaxIs: b.t.Max})
+		}
+	}
+	return list, quotes
 }
 
 // phaseAt is one value with the line that states it.
@@ -133,15 +156,7 @@ type phaseAt struct {
 }
 
 func middleOf(list []phaseAt) phaseAt {
-	slices.SortStableFunc(list, func(a, b phaseAt) int {
-		switch {
-		case a.t.Max < b.t.Max:
-			return -1
-		case a.t.Max > b.t.Max:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(a, b phaseAt) int { return cmp.Compare(a.t.Max, b.t.Max) })
 	return list[(len(list)-1)/2]
 }
 

@@ -1,7 +1,6 @@
 package resolve
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -192,25 +191,13 @@ func (f *Facts) voicesSince() (all []Voice) {
 		return nil
 	}
 	for _, c := range f.Courses {
-		same := func(v Voice) bool { return v.Rank == c.Rank && (c.Rank != NoRank || v.File == c.File) }
+		v, first := f.voice(c, all)
 		old := f.Preceding.like(c)
-		if old == nil || slices.ContainsFunc(all, same) || len(c.Timed()) < leastReports || len(old.Timed()) < leastReports {
+		if old == nil || !first || len(c.Timed()) < leastReports || len(old.Timed()) < leastReports {
 			continue
 		}
-		was, is := f.Preceding.phasesOf(old), f.phasesOf(c)
-		v := Voice{Rank: c.Rank, File: c.File, Node: f.ident.fileNode[c.File], Quotes: map[string][2]worker.At{}}
 		v.Slowed = Slowdown{Course: c, Base: medianStep(old), Now: medianStep(c)}
-		for name, a := range was {
-			b := is[name]
-			if min(len(a), len(b)) < leastReports {
-				continue
-			}
-			x, y := middleOf(a), middleOf(b)
-			v.Phases = append(v.Phases, slow.Phase{Name: name, MinWas: fastest(a), MinIs: fastest(b), MaxWas: x.t.Max, MaxIs: y.t.Max})
-			v.Quotes[name] = [2]worker.At{x.at, y.at}
-		}
-		slices.SortFunc(v.Phases, func(a, b slow.Phase) int { return cmp.Compare(a.Name, b.Name) })
-		if len(v.Phases) > 0 {
+		if v.Phases, v.Quotes = comparedPhases(f.Preceding.phasesOf(old), f.phasesOf(c)); len(v.Phases) > 0 {
 			all = append(all, v)
 		}
 	}
@@ -232,25 +219,6 @@ func (f *Facts) like(c *Course) *Course {
 		}
 	}
 	return found
-}
-
-// phasesOf are the phases that the file of a course prints after its first steps.
-func (f *Facts) phasesOf(c *Course) map[string][]phaseAt {
-	ps := c.Timed()
-	out := map[string][]phaseAt{}
-	for _, r := range worker.Within(f.Obs.Phases, c.File) {
-		if r.Off < ps[0].At.Off || r.Loop != c.loop && !r.Across {
-			continue
-		}
-		for k := range r.Times {
-			at := r.At
-			if r.Times[k].Place.Len > 0 {
-				at.Pos = r.Times[k].Place
-			}
-			out[r.Times[k].Name] = append(out[r.Times[k].Name], phaseAt{&r.Times[k], at})
-		}
-	}
-	return out
 }
 
 func medianStep(c *Course) float64 {

@@ -48,11 +48,18 @@ func Work(name string) bool {
 
 // Timed says that a quantity is a time in seconds, by its name.
 func Timed(name string) bool {
+	unit, ok := Scale(name)
+	return ok && unit == 1
+}
+
+// units are the words at the end of a name that make it a time, and their seconds.
+var units = map[string]float64{"s": 1, "sec": 1, "secs": 1, "seconds": 1, "time": 1, "duration": 1, "ms": 1e-3, "msec": 1e-3, "us": 1e-6, "usec": 1e-6}
+
+// Scale is how many seconds one of a quantity is that is a time by its name.
+func Scale(name string) (seconds float64, ok bool) {
 	parts := wordsOf(name)
-	last := parts[max(0, len(parts)-1):]
-	return slices.ContainsFunc(last, func(w string) bool {
-		return slices.Contains([]string{"s", "sec", "secs", "seconds", "time", "duration"}, w)
-	})
+	seconds, ok = units[strings.Join(parts[max(0, len(parts)-1):], "")]
+	return seconds, ok
 }
 
 // capital begins a word within a name: PortXmitWait.

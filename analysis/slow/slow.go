@@ -49,8 +49,8 @@ func Meter(name string) bool {
 	return ok || slices.ContainsFunc(strings.Split(plain(name), "_"), func(w string) bool { return slices.Contains(waits, w) })
 }
 
-// usual is the name by which a phase is known here; the one that is printed, where it is no word of a hand-written loop.
-func usual(name string) string {
+// Usual is the name by which a phase is known here; the one that is printed, where it is no word of a hand-written loop.
+func Usual(name string) string {
 	_, leaf := classes[name]
 	if _, parent := parents[name]; leaf || parent {
 		return name
@@ -215,7 +215,7 @@ func (t *totals) unsure(g Growth) bool {
 	}
 	hidden := t.have[Communication] < little*t.base
 	return slices.ContainsFunc(g.Phases, func(p Phase) bool {
-		name := usual(p.Name)
+		name := Usual(p.Name)
 		return name == "forward-backward" || hidden && gathers[strings.TrimSuffix(name, "_microstep")]
 	})
 }
@@ -234,7 +234,7 @@ func scale(list []Phase, was float64) float64 {
 
 // ClassOf is the class of a phase; "" where its name is not known, or it holds others.
 func ClassOf(name string) Class {
-	name = usual(name)
+	name = Usual(name)
 	if _, ok := parents[name]; ok {
 		return Compute
 	}
@@ -245,13 +245,22 @@ func ClassOf(name string) Class {
 func parts(all []Phase) []Phase {
 	names := map[string]bool{}
 	for i := range all {
-		names[usual(all[i].Name)] = true
+		names[Usual(all[i].Name)] = true
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(p Phase) bool {
-		name := usual(p.Name)
-		short, micro := strings.CutSuffix(name, "_microstep")
-		return ClassOf(name) == "" || ClassOf(name) == Save || micro && names[short] || slices.ContainsFunc(parents[name], func(n string) bool { return names[n] })
+		c, leaf, _ := PartOf(p.Name, names)
+		return c == "" || c == Save || !leaf
 	})
+}
+
+// PartOf is the class of a phase beside others, by their usual names. It is no leaf where its parts are among them or, of a phase of
+// micro-batches, the step's; holds tells that it may hold parts all the same.
+func PartOf(name string, among map[string]bool) (c Class, leaf, holds bool) {
+	name = Usual(name)
+	short, micro := strings.CutSuffix(name, "_microstep")
+	inner, holds := parents[name]
+	twice := micro && among[short] || slices.ContainsFunc(inner, func(n string) bool { return among[n] })
+	return ClassOf(name), !twice, holds
 }
 
 // unclassed is the phase of a name that says nothing of its kind by which the step grew: the longest, which may hold others.
