@@ -35,6 +35,7 @@ type rule struct {
 var law = []rule{
 	{"pattern", nil, "expressions know nothing of what they look for"},
 	{"incident", nil, "the words of a report depend on nobody"},
+	{"picture", []string{"incident"}, "numbers are folded into pictures whoever printed them"},
 	{"knowledge/site", []string{"knowledge", "config/strict"}, "what a site knows is read as configuration is, and becomes entries"},
 	{"knowledge", []string{"incident", "knowledge", "pattern"}, "data with look-up knows nobody above it"},
 	{"simulate/slack", []string{"simulate", "messages/blockkit"}, "the Slack look-alike shares Slack's limits with the bot, and nothing else"},
@@ -42,7 +43,7 @@ var law = []rule{
 	{"analysis/verify", []string{"incident", "analysis/verify"}, "a verifier that shares code with the engine shares its mistakes"},
 	{"analysis/scan", []string{"analysis/scan"}, "the scanner does not know what lines mean"},
 	{"analysis/line", []string{"analysis/line"}, "what stands in front of a line does not depend on what it says"},
-	{"analysis", []string{"analysis", "incident", "knowledge", "pattern"}, "the engine is pure"},
+	{"analysis", []string{"analysis", "incident", "knowledge", "pattern", "picture"}, "the engine is pure"},
 	{"messages/blockkit", nil, "blocks of the chat know nothing of reports"},
 	{"messages", []string{"messages", "incident", "knowledge", "pattern"}, "how it looks decides nothing"},
 	{"workflow", []string{"workflow", "analysis", "isolate", "messages", "incident", "knowledge", "pattern"}, "the investigation knows its ports, not who fills them"},

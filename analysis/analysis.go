@@ -331,6 +331,7 @@ func opinion(ctx context.Context, in Input, obs *worker.Observations, handed res
 	}
 	maps.Copy(steps, facts.Restated)
 	r.Figures = figures.Of(facts, steps)
+	figures.Times(r, facts)
 	if r.Course != nil {
 		figures.Fill(r.Course, facts, steps)
 	}

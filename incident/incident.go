@@ -79,6 +79,8 @@ type Report struct {
 	Groups          []Group          `json:"groups"`
 	Chain           []Link           `json:"chain"`
 	Course          *Course          `json:"course,omitempty"`    // absent where no course can be drawn
+	Heat            *Heat            `json:"heat,omitempty"`      // absent where no times of two ranks are known
+	Bars            []Bars           `json:"bars,omitempty"`      // absent where the parts of steps are not known
 	Figures         []Figure         `json:"figures,omitempty"`   // what the next run is compared by; absent where step lines tell nothing
 	Narrowing       *Narrowing       `json:"narrowing,omitempty"` // absent where the lines answer nothing beyond the verdict
 	Timeline        []Event          `json:"timeline"`

@@ -179,6 +179,10 @@ func hostile() *incident.Report {
 	r.Revisions[0].Because = evilText
 	r.Severity = &incident.Severity{Level: incident.SeverityCritical, GPUHours: 128, Per: incident.PerHour, Why: evilText}
 	r.Warnings = []string{evilText}
+	slow := slowed()
+	r.Heat, r.Bars = slow.Heat, slow.Bars
+	r.Heat.Quantity, r.Heat.Rows[7].Name, r.Heat.Rows[6].Node, r.Heat.Span.File = evilText, evilText, evilText, evilText
+	r.Bars[0].Who, r.Bars[0].Parts[1].Name, r.Bars[1].Span.File = evilText, evilText, evilText
 	return r
 }
 

@@ -33,6 +33,7 @@ type view struct {
 	Earlier   earlierView
 	Daemons   storageView
 	Course    courseView
+	Times     timesView
 	Lanes     laneView
 	Map       rankMap
 }
@@ -97,6 +98,7 @@ func newView(r *incident.Report) *view {
 	v.Daemons = storageLogs(r.Storage)
 	v.Artifacts = artifactViews(r.Artifacts)
 	v.Course = course(r.Course)
+	v.Times = times(r)
 	v.Lanes = laneViewOf(r.Lanes)
 	r.Warnings, r.Verification.Withdrawn = fewOf(r.Warnings), fewOf(r.Verification.Withdrawn)
 	v.Screen = screen(v)

@@ -201,7 +201,11 @@ func (c *Composer) verdict(ctx context.Context, d *draft) error {
 	if err != nil {
 		return err
 	}
-	d.send(workflow.PostFiles, "map-"+no, workflow.KeyCase, messages.Timeline(r), file)
+	files, err := c.withTimes(ctx, inv, file)
+	if err != nil {
+		return err
+	}
+	d.send(workflow.PostFiles, "map-"+no, workflow.KeyCase, messages.Timeline(r), files...)
 	return nil
 }
 
@@ -234,6 +238,24 @@ func (c *Composer) rankMap(ctx context.Context, inv *workflow.Investigation) (wo
 	}
 	title, alt := messages.RankMapCaption(inv.Report)
 	return c.attach(ctx, "rankmap-"+strconv.Itoa(inv.Verdicts)+".png", title, alt, png.Bytes())
+}
+
+// withTimes adds the picture of the step times to the rank map, where it shows more than that the steps went on.
+func (c *Composer) withTimes(ctx context.Context, inv *workflow.Investigation, rankMap workflow.Attachment) ([]workflow.Attachment, error) {
+	files := []workflow.Attachment{rankMap}
+	if !messages.TimesTell(inv.Report) {
+		return files, nil
+	}
+	var png bytes.Buffer
+	if err := messages.TimesPNG(&png, inv.Report); err != nil {
+		return nil, err
+	}
+	title, alt := messages.TimesCaption(inv.Report)
+	file, err := c.attach(ctx, "times-"+strconv.Itoa(inv.Verdicts)+".png", title, alt, png.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	return append(files, file), nil
 }
 
 // keyShared names the message in the channel where a private investigation was shared.
@@ -272,7 +294,9 @@ func (c *Composer) final(ctx context.Context, d *draft) error {
 		if err != nil {
 			return err
 		}
-		files = append(files, file)
+		if files, err = c.withTimes(ctx, inv, file); err != nil {
+			return err
+		}
 	}
 	for _, f := range []struct {
 		name, title string

@@ -271,6 +271,40 @@ func TestAttachmentsAreKeptBeforeTheyAreNamed(t *testing.T) {
 	}
 }
 
+// Where ranks' times show something, their picture stands in the post of the rank map.
+func TestTimesThatTellAreAPictureBesideTheRankMap(t *testing.T) {
+	row := func(name string, v float64) incident.HeatRow {
+		return incident.HeatRow{Name: name, Ranks: 1, Cells: []*float64{&v, &v, &v, &v}}
+	}
+	for _, is := range []float64{7, 14} {
+		s := newStage(t)
+		s.engine.diagnose = func(analysis.Input) (*incident.Report, error) {
+			r := report("slow-rank", incident.Probable)
+			r.Heat = &incident.Heat{Quantity: "step time", Unit: "s", Rows: []incident.HeatRow{row("rank 0", 7), row("rank 1", 7), row("rank 2", 7), row("rank 3", is)}}
+			return r, nil
+		}
+		s.says("12345")
+		var names []string
+		for _, p := range s.all() {
+			for _, f := range p.Files {
+				if p.Key == "map-1" {
+					names = append(names, f.Name)
+				}
+				if f.Name == "times-1.png" && !strings.Contains(f.Alt, "Rank 3: step time 14 s; the median of all 4 ranks is 7 s") {
+					t.Errorf("alternative text %q", f.Alt)
+				}
+			}
+		}
+		want := []string{"rankmap-1.png"}
+		if is > 7 {
+			want = append(want, "times-1.png")
+		}
+		if !slices.Equal(names, want) {
+			t.Errorf("%v s: %q", is, names)
+		}
+	}
+}
+
 func TestSecretsOfLogsAreInNoPost(t *testing.T) {
 	const secret = "hf_abcdefghijklmnopqrstuvwxyz0123456789"
 	s := newStage(t)
