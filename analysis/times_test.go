@@ -94,8 +94,32 @@ func TestTimersOfAllRanksShowTheLeastCommunication(t *testing.T) {
 			t.Fatalf("%v: %+v", r.Heat, r.Bars)
 		}
 		for _, p := range r.Bars[0].Parts {
-			if last := p.Seconds[len(p.Seconds)-1]; p.Name == "exposed communication" && *last != low {
-				t.Errorf("%v s of communication, not %v", *last, low)
+			first, last := p.Seconds[0], p.Seconds[len(p.Seconds)-1]
+			if p.Name == "exposed communication" && (*first != 0.9 || *last != low) {
+				t.Errorf("%v → %v s of communication, not 0.9 → %v", *first, *last, low)
+			}
+		}
+	}
+}
+
+// A report is of the step line above it, or below it where the first report stands there: the step that slowed down is not put beside the
+// phases of another one.
+func TestAReportIsOfItsOwnStep(t *testing.T) {
+	lines := strings.SplitAfter(timersLog(5, 5.2), "\n")[48*6 : 72*6]
+	after := slices.Concat(lines[1:], lines[:1]) // the timers of a step first
+	for i := 5; i < len(after); i += 6 {
+		after[i] = lines[i/6*6]
+	}
+	for name, log := range map[string][]string{"above": lines, "below": after} {
+		r := diagnosed(t, Input{Sources: written(t, map[string]string{"run.log": strings.Join(log, "")}, "")})
+		if len(r.Bars) != 1 || len(r.Bars[0].Parts) == 0 || len(r.Bars[0].Parts[0].Seconds) < 20 {
+			t.Fatalf("%s: %+v", name, r.Bars)
+		}
+		for _, p := range r.Bars[0].Parts {
+			for c, rest := range p.Seconds {
+				if p.Name == "other" && rest != nil && *rest > 1 {
+					t.Errorf("%s: %v s of a step in column %d are of no part", name, *rest, c)
+				}
 			}
 		}
 	}

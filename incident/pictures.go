@@ -25,7 +25,7 @@ const (
 type Heat struct {
 	Span     Span   `json:"span"`
 	Quantity string `json:"quantity"` // "step time", or the name of a phase as it is printed
-	Unit     string `json:"unit"`     // s, TFLOP/s, score
+	Unit     string `json:"unit"`     // s, TFLOP/s; "" for a score
 	// Less is true where a smaller number is the slower one.
 	Less bool      `json:"less_is_slower,omitempty"`
 	Rows []HeatRow `json:"rows"`

@@ -208,6 +208,9 @@ func (h *heat) word(x float64) string {
 	if h.Unit == "s" {
 		return stepTime(threeDigits(x))
 	}
+	if h.Unit == "" { // a score
+		return fourDigits(threeDigits(x))
+	}
 	return inUnits(flat(h.Unit))(threeDigits(x))
 }
 
@@ -237,7 +240,7 @@ func (h *heat) caption() string {
 	if h.Span.Onset != nil && h.Span.Since != nil {
 		when = " from " + onAxis(&h.Span, *h.Span.Since) + " on"
 	}
-	all := "the median of all " + count(h.ranks, "rank") + " is " + h.word(h.middle)
+	all := "the median of the " + count(h.ranks, "rank") + " shown is " + h.word(h.middle)
 	switch n := len(h.odd); {
 	case n == 1:
 		return fmt.Sprintf("%s: %s %s%s; %s", rowName(&h.Rows[h.odd[0]]), what, h.word(h.is[h.odd[0]]), when, all)

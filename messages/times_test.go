@@ -8,6 +8,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -67,6 +68,7 @@ func TestPicturesOfTimesMatchTheirGoldenFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := img.(*image.Paletted)
+	pictured(t, img)
 	title, alt := TimesCaption(slowed())
 	got := fmt.Sprintf("%s\n%s\n%s\n%v %x\n", timesSection.Find(page.Bytes()), title, alt, p.Rect, sha256.Sum256(fmt.Appendf(p.Pix, "%v", p.Palette)))
 	path := filepath.Join("testdata", "times.txt")
@@ -81,6 +83,33 @@ func TestPicturesOfTimesMatchTheirGoldenFile(t *testing.T) {
 	}
 	if got != string(want) {
 		t.Errorf("%s differs; look at the change, then run with -update", path)
+	}
+}
+
+// pictured holds the documentation's example to what is drawn.
+func pictured(t *testing.T, img image.Image) {
+	t.Helper()
+	const path = "../docs/times-example.png"
+	if *update {
+		var b bytes.Buffer
+		if err := TimesPNG(&b, slowed()); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	old, err := png.Decode(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(img, old) {
+		t.Errorf("%s is not what TimesPNG draws; look, then run with -update", path)
 	}
 }
 
@@ -102,18 +131,18 @@ func TestTheHeatMapSaysWhatIsSeen(t *testing.T) {
 		want   string
 		tells  bool
 	}{
-		"one rank": {func(*incident.Heat) {}, "Rank 7 (node01): forward-compute 7.32 s from step 1,600 on; the median of all 12 ranks is 4.12 s", true},
+		"one rank": {func(*incident.Heat) {}, "Rank 7 (node01): forward-compute 7.32 s from step 1,600 on; the median of the 12 ranks shown is 4.12 s", true},
 		"all along": {func(h *incident.Heat) {
 			h.Span.Onset, h.Span.Since = nil, nil
 			for i := range h.Rows[7].Cells {
 				h.Rows[7].Cells[i] = ptr(7.0)
 			}
-		}, "Rank 7 (node01): forward-compute 7 s; the median of all 12 ranks is 4.12 s", true},
+		}, "Rank 7 (node01): forward-compute 7 s; the median of the 12 ranks shown is 4.12 s", true},
 		"a node": {func(h *incident.Heat) {
 			for i := 4; i < 8; i++ {
 				h.Rows[i].Cells, h.Rows[i].Root = h.Rows[7].Cells, true
 			}
-		}, "Rank 4 to rank 7: forward-compute up to 7.32 s from step 1,600 on; the median of all 12 ranks is 4.12 s", true},
+		}, "Rank 4 to rank 7: forward-compute up to 7.32 s from step 1,600 on; the median of the 12 ranks shown is 4.12 s", true},
 		"all alike, slower": {func(h *incident.Heat) {
 			for i := range h.Rows {
 				h.Rows[i].Cells = h.Rows[7].Cells
@@ -130,7 +159,16 @@ func TestTheHeatMapSaysWhatIsSeen(t *testing.T) {
 					h.Rows[i].Cells[k] = ptr(300.0 - 100*float64(max(0, i-10)))
 				}
 			}
-		}, "Rank 11 (node02): throughput 200 TFLOP/s from step 1,600 on; the median of all 12 ranks is 300 TFLOP/s", true},
+		}, "Rank 11 (node02): throughput 200 TFLOP/s from step 1,600 on; the median of the 12 ranks shown is 300 TFLOP/s", true},
+		"a score": {func(h *incident.Heat) {
+			h.Span.Onset, h.Span.Since = nil, nil
+			h.Quantity, h.Unit, h.Less = "relative GPU performance", "", true
+			for i := range h.Rows {
+				for k := range h.Rows[i].Cells {
+					h.Rows[i].Cells[k] = ptr(0.98 - 0.5*float64(max(0, i-10)))
+				}
+			}
+		}, "Rank 11 (node02): relative GPU performance 0.48; the median of the 12 ranks shown is 0.98", true},
 	} {
 		r := slowed()
 		r.Bars = nil

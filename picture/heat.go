@@ -125,7 +125,7 @@ func (g *grid) now(cells []float64) float64 {
 		from = *g.Onset
 	}
 	known := func(v []float64) []float64 {
-		return slices.DeleteFunc(slices.Clone(v), func(x float64) bool { return math.IsNaN(x) })
+		return slices.DeleteFunc(slices.Clone(v), math.IsNaN)
 	}
 	if later := known(cells[from:]); len(later) > 0 {
 		return median(later)

@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"cmp"
 	"sort"
 	"strings"
 
@@ -18,7 +19,7 @@ import (
 func Times(r *incident.Report, f *resolve.Facts) {
 	t := timed{f: f, set: picture.Set{}, loops: map[loop]own{}}
 	for _, c := range f.Courses {
-		o := own{c, t.who(c.Rank, c.File)}
+		o := own{Course: c, who: t.who(c.Rank, c.File)}
 		if k := (loop{c.File, c.Loop}); t.loops[k].Course == nil || len(c.Points) > len(t.loops[k].Points) {
 			t.loops[k] = o
 		}
@@ -58,7 +59,8 @@ type loop struct {
 // own is a course with its writer.
 type own struct {
 	*resolve.Course
-	who picture.Who
+	who  picture.Who
+	side int // of its step lines that reports stand on: above (-1) or below (1)
 }
 
 // who is the writer of a file, or the rank that it speaks of.
@@ -71,13 +73,22 @@ func (t *timed) who(rank int, file string) picture.Who {
 
 func moment(p *resolve.Point) picture.Moment { return picture.At(p.Step, p.T.T, p.T.Valid) }
 
-// beside is the step line of a loop that a report belongs to: it stands in it, or next below. Nil where that is of an earlier stretch.
+// beside is the step line of a loop that a report belongs to: it stands in it, or next above or below. Where the first report of a file stands
+// above the first step line, all do. Nil where the step is of an earlier stretch.
 func (t *timed) beside(at worker.At, n int) (own, *resolve.Point) {
-	o := t.loops[loop{at.File, n}]
+	k := loop{at.File, n}
+	o := t.loops[k]
 	if o.Course == nil {
 		return o, nil
 	}
+	if o.side == 0 {
+		o.side = cmp.Compare(at.Off, o.Points[0].At.Off) | 1
+		t.loops[k] = o
+	}
 	i := sort.Search(len(o.Points)-1, func(i int) bool { return o.Points[i].At.Off >= at.Off })
+	if below := i > 0 && o.Points[i].At.Off > at.Off; below && o.side > 0 {
+		i--
+	}
 	if o.Points[i].Stretch != o.Points[len(o.Points)-1].Stretch {
 		return o, nil
 	}
