@@ -123,6 +123,13 @@ func TestBothSidesOfAMismatchSayWhereTheyCalled(t *testing.T) {
 	if got := r.Chain[0]; !strings.EqualFold(got.Statement, want) || len(got.Evidence) != 3 {
 		t.Errorf("%d quotations: %s", len(got.Evidence), got.Statement)
 	}
+	unknown := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(text)}}, nil, 0)).Verdict
+	if want := "ALLREDUCE on 3 group ranks, ALLGATHER on group rank 2"; !strings.HasSuffix(unknown.Summary, want) {
+		t.Errorf("%q, expected %q", unknown.Summary, want)
+	}
+	if len(unknown.Root.Ranks) > 0 || unknown.Root.Named != "rank 2" {
+		t.Errorf("of a world of unknown size: %v, %q", unknown.Root.Ranks, unknown.Root.Named)
+	}
 }
 
 // Up to 1.11 each rank prints its own side alone.

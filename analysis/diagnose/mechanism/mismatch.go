@@ -2,6 +2,7 @@ package mechanism
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strconv"
@@ -253,8 +254,14 @@ func fingerprints(s *Scene) *Proposal {
 	if op, ok := sameOp(f.Mismatches); ok {
 		p.Summary = "ranks called " + op + " with tensors that do not match"
 	}
-	if what := apart(&f.Mismatches[0]); what != "" {
+	first := &f.Mismatches[0]
+	ranksA, ranksB := bySide[side{op: first.OpA, seq: first.SeqA}], bySide[side{op: first.OpB, seq: first.SeqB}]
+	if what := apart(first, ranksA, ranksB); what != "" {
 		p.Summary = "ranks in one group called " + what
+	}
+	sides := slices.SortedFunc(maps.Values(bySide), func(x, y []int) int { return len(x) - len(y) })
+	if len(odd) == 0 && len(sides) == 2 && len(sides[0]) == 1 && len(sides[1]) > 1 {
+		p.Named = lone(f, sides[0][0])
 	}
 	if len(odd) > 0 {
 		p.Summary = fmt.Sprintf("%s called a different collective from the other ranks", where(f, odd))
@@ -265,17 +272,35 @@ func fingerprints(s *Scene) *Proposal {
 	return p
 }
 
-// apart says how the calls that PyTorch compared differ; "" where they differ in their tensors. The ranks are those inside the group.
-func apart(m *worker.Mismatch) string {
-	switch {
+// apart says how the calls that PyTorch compared differ, and on how many ranks of the group; "" where they differ in their tensors.
+func apart(m *worker.Mismatch, ranksA, ranksB []int) string {
+	switch a, b := groupRanks(ranksA), groupRanks(ranksB); {
 	case m.RankB < 0 || m.OpA == "" || m.OpB == "":
 		return ""
 	case m.OpA != m.OpB:
-		return fmt.Sprintf("different collectives: %s on group rank %d, %s on group rank %d", m.OpA, m.RankA, m.OpB, m.RankB)
+		return fmt.Sprintf("different collectives: %s on %s, %s on %s", m.OpA, a, m.OpB, b)
 	case m.SeqA != m.SeqB:
-		return fmt.Sprintf("%s under different sequence numbers: %d on group rank %d, %d on group rank %d", m.OpA, m.SeqA, m.RankA, m.SeqB, m.RankB)
+		return fmt.Sprintf("%s under different sequence numbers: %d on %s, %d on %s", m.OpA, m.SeqA, a, m.SeqB, b)
 	}
 	return ""
+}
+
+// lone names the only rank on its side: by its rank in the job where its own line shows that.
+func lone(f *resolve.Facts, inGroup int) string {
+	for _, m := range f.Mismatches {
+		if id, ok := f.RankOf(m.At); ok && m.RankA == inGroup {
+			return where(f, []int{id})
+		}
+	}
+	return rankWords([]int{inGroup}) + incident.OfItsGroup
+}
+
+// groupRanks names one rank inside a group, or counts several.
+func groupRanks(ids []int) string {
+	if len(ids) == 1 {
+		return "group " + rankWords(ids)
+	}
+	return plural(len(ids), "group rank", "group ranks")
 }
 
 // sameOp is the operation that both sides of all mismatches ran, where only their tensors differ.

@@ -12,11 +12,11 @@ func TestHowCallsDiffer(t *testing.T) {
 		"BARRIER under different sequence numbers: 1 on group rank 0, 2 on group rank 5": {RankA: 0, RankB: 5, OpA: "BARRIER", OpB: "BARRIER", SeqA: 1, SeqB: 2},
 		"": {RankA: 0, RankB: 5, OpA: "REDUCE", OpB: "REDUCE", SeqA: 2, SeqB: 2, TensorA: "[4] Float cpu", TensorB: "[5] Float cpu"},
 	} {
-		if got := apart(&m); got != want {
+		if got := apart(&m, []int{m.RankA}, []int{m.RankB}); got != want {
 			t.Errorf("%q, expected %q", got, want)
 		}
 	}
-	if got := apart(&worker.Mismatch{RankA: 1, RankB: -1, OpA: "REDUCE"}); got != "" {
+	if got := apart(&worker.Mismatch{RankA: 1, RankB: -1, OpA: "REDUCE"}, []int{1}, nil); got != "" {
 		t.Errorf("nobody says what the others called, and yet: %q", got)
 	}
 }
