@@ -55,6 +55,8 @@ func nonFinite(s *Scene) *Proposal {
 	}
 	switch {
 	case said != nil && ok:
+		said.Summary = became(b) + "; " + said.Summary
+		said.Failures = append(said.Failures, inCourse(f, b))
 		said.For = append([]incident.Finding{brokenFinding(b)}, said.For...)
 		said.Onset = sound(b)
 		said.Ranks, said.Nodes, said.Scope = nil, nil, "all" // whoever says so first need not have had it first
@@ -77,19 +79,15 @@ func nonFinite(s *Scene) *Proposal {
 	p := &Proposal{Mechanism: knowledge.NonFiniteLoss, Class: Degraded, Scope: "all", Direct: true, Base: 0.94, At: b.First.T, Onset: sound(b),
 		Why:       fmt.Sprintf("the last %s show it, and no later line contradicts them", plural(int(b.N), "step line", "step lines")),
 		Plausible: fmt.Sprintf("the numbers had already gone bad (%s:%d); nothing links that to how the job ended", b.First.At.File, b.First.At.Line)}
-	what := "the loss"
-	if b.Losses == 0 {
-		what = "the gradient"
-	}
-	p.Summary = what + " became NaN or infinite" + atStep(b.First)
+	p.Summary = became(b)
 	p.For = append(p.For, brokenFinding(b))
 	if id, found := firstBroken(f); found {
 		p.Ranks, p.Nodes, p.Scope = []int{id}, nodesOf(f, []int{id}), "rank"
-		p.Summary = fmt.Sprintf("%s on %s became NaN or infinite%s, before any other rank's", what, where(f, p.Ranks), atStep(b.First))
+		p.Summary = fmt.Sprintf("%s on %s, before any other rank's", became(b), where(f, p.Ranks))
 	}
 	if len(linked) > 0 && len(others) == 0 || len(linked) > 0 && s.Graph.Shape == waitfor.NoHang {
 		p.Class = Local
-		p.Failures = []*resolve.Failure{{Rank: resolve.NoRank, Mechanism: p.Mechanism, Role: knowledge.CauseRole, Direct: true, Kind: resolve.KindCourse, At: b.First.At, T: b.First.T, Count: 1}}
+		p.Failures = []*resolve.Failure{inCourse(f, b)}
 		p.Why = "the numbers went bad first, and the error refers to them"
 		for i, fl := range linked {
 			p.Explains = append(p.Explains, fl.Mechanism)
@@ -99,6 +97,21 @@ func nonFinite(s *Scene) *Proposal {
 		}
 	}
 	return p
+}
+
+// became says of which number the course shows from which step on that it is none.
+func became(b resolve.Broken) string {
+	what := "the loss"
+	if b.Losses == 0 {
+		what = "the gradient"
+	}
+	return what + " became NaN or infinite" + atStep(b.First)
+}
+
+// inCourse is the failure that the step lines show, of no rank.
+func inCourse(f *resolve.Facts, b resolve.Broken) *resolve.Failure {
+	return &resolve.Failure{Rank: resolve.NoRank, Node: f.NodeOf(*b.First.At), Mechanism: knowledge.NonFiniteLoss, Role: knowledge.CauseRole, Direct: true,
+		Kind: resolve.KindCourse, At: b.First.At, T: b.First.T, Count: 1}
 }
 
 // ownNumbers says that the words are about the rank's own numbers, before they were added up with the others': "found NaN in
