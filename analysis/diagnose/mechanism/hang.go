@@ -176,3 +176,21 @@ func stuckIn(s *Scene, g *resolve.Group) string {
 	}
 	return fmt.Sprintf("%s #%d", op, w.Seq)
 }
+
+// stuckInAll is what several groups are stuck in. Of groups that are stuck in different operations it says how many are in the commonest.
+func stuckInAll(s *Scene, gs []*resolve.Group) string {
+	n, first := map[string]int{}, stuckIn(s, gs[0])
+	for _, g := range gs {
+		what := stuckIn(s, g)
+		if n[what]++; n[what] > n[first] {
+			first = what
+		}
+	}
+	switch {
+	case len(n) == 1:
+		return first
+	case n[first] == 1:
+		return "its group's collective"
+	}
+	return fmt.Sprintf("its group's collective (%s in %d of them)", first, n[first])
+}

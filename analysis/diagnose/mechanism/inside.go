@@ -128,7 +128,7 @@ func collectiveHang(s *Scene) *Proposal {
 	p := collective(s, knowledge.CollectiveHang)
 	p.Rivals = []knowledge.Slug{knowledge.GPUHang}
 	p.Base = 0.94
-	p.Summary = fmt.Sprintf("every rank in %s entered %s; none completed it", groupList(g.Groups), stuckIn(s, g.Groups[0]))
+	p.Summary = fmt.Sprintf("every rank in %s entered %s; none completed it", groupList(g.Groups), stuckInAll(s, g.Groups))
 	p.Why = "all members are in the same operation and none lags: the network, NCCL or one GPU is hung; counters can't tell which"
 	if g.IsAhead {
 		p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch)

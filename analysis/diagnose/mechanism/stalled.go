@@ -60,12 +60,12 @@ func straggled(s *Scene) *Proposal {
 		p.Summary = fmt.Sprintf("%s kept %s waiting", where(f, g.Root), held)
 		p.Why = fmt.Sprintf("%s entered the collective after other ranks had already given up", rankWords(g.Root))
 	} else {
-		held, have := plural(g.Waiting(), "rank", "ranks"), "has"
-		if len(g.Root) > 1 {
-			have = "have"
+		waited := plural(g.Waiting(), "rank waited", "ranks waited")
+		if len(g.Groups) > 1 {
+			waited += ", there or in other groups"
 		}
-		p.Summary = fmt.Sprintf("%s never joined %s; %s waited", where(f, g.Root), missed(s), held)
-		p.Why = fmt.Sprintf("%s waited in a collective that %s %s not entered", held, rankWords(g.Root), have)
+		p.Summary = fmt.Sprintf("%s never joined %s; %s", where(f, g.Root), missed(s), waited)
+		p.Why = stragglerFinding(s, g.Root[0]).Statement
 	}
 	for _, id := range head(g.Root, 4) {
 		p.For = append(p.For, stragglerFinding(s, id))

@@ -1,0 +1,40 @@
+package diagnose
+
+import (
+	"testing"
+
+	"faultline/simulate"
+)
+
+// What happened says no more than the lines prove, and what they prove in full.
+func TestWhatHappenedIsTrueOfTheWholeJob(t *testing.T) {
+	megatron := simulate.Layout{Kind: "megatron", TP: 4, CP: 1, EP: 2, DP: 2, PP: 1}
+	pipelined := simulate.Layout{Kind: "megatron", TP: 4, CP: 1, EP: 2, DP: 8, PP: 2}
+	for name, c := range map[string]struct {
+		spec               simulate.Spec
+		mechanism, summary string
+	}{
+		"groups that hang in operations of their own": {
+			spec: simulate.Spec{Mechanism: "multi-group-hang", Torch: "2.8", Layout: megatron, NodeCount: 2, Noise: 2}, mechanism: "collective-hang",
+			summary: "every rank in 8 process groups entered its group's collective (_REDUCE_SCATTER_BASE #146878 in 4 of them); none completed it"},
+		"ranks that wait in other groups": {
+			spec: simulate.Spec{Mechanism: "multi-group-stall", Torch: "2.7", Layout: pipelined, NodeCount: 16, Noise: 1}, mechanism: "rank-stalled",
+			summary: "rank 90 on dgx-h100-24 never joined _ALLGATHER_BASE #25564; 127 ranks waited, there or in other groups"},
+		"a loss that was printed elsewhere than the error": {
+			spec: simulate.Spec{Mechanism: "nan-then-raise", Torch: "recent", Layout: simulate.Layout{Kind: "ddp", TP: 1, CP: 1, EP: 1, DP: 16, PP: 1}, NodeCount: 2, Noise: 2}, mechanism: "non-finite-loss",
+			summary: "the loss became NaN or infinite at step 1733; rank 13 on dgx-h100-14: RuntimeError: Non-finite loss encountered at step 1736: nan"},
+	} {
+		c.spec.Seed, c.spec.PerNode, c.spec.FileMode = 1, 8, "node"
+		inc, err := simulate.Generate(c.spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := Run(read(t, inc.Files, nil, 0)).Verdict
+		if string(v.Candidates[0].Mechanism) != c.mechanism || v.Summary != c.summary {
+			t.Errorf("%s: %s: %q", name, v.Candidates[0].Mechanism, v.Summary)
+		}
+		if v.Root.Only != "" || v.Root.File != "" {
+			t.Errorf("%s: placed in %q of %q, and the lines are in several", name, v.Root.File, v.Root.Only)
+		}
+	}
+}
