@@ -261,7 +261,8 @@ var memorySignatures = []Signature{
 		ID: "host-oom-slurm", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Says:     ByDaemon,
 		Literals: []string{"oom_kill event"}, Pattern: `Detected (?P<n>\d+) oom_kill events? in (?:StepId=)?(?P<step>[\w.+]+?)\.? `,
-		Meaning: "The kernel killed some of the job's processes on this node because the job exceeded its host memory limit.",
+		// The counter oom_kill counts the members of the cgroup that any OOM killer killed, the whole node's too.
+		Meaning: "The kernel killed some of the job's processes on this node: they reached the job's memory limit, or the node ran out of memory.",
 		Source:  "SLURM src/slurmd/slurmstepd, 23.02 to 26.05",
 		Example: "slurmstepd: error: Detected 1 oom_kill event in StepId=8538204.0. Some of the step tasks have been OOM Killed.",
 	},
@@ -278,7 +279,7 @@ var memorySignatures = []Signature{
 		Says:     ByDaemon,
 		Literals: []string{"srun: error: ", ": Out Of Memory"}, Pattern: `srun: error: (?P<host>\S+): tasks? (?P<tasks>[\d,\-\[\]]+): Out Of Memory`,
 		Names:   []Name{{"host", AsHost, Culprit}, {"tasks", AsTask, Culprit}},
-		Meaning: "SLURM reports that the kernel killed this task for using too much host memory.",
+		Meaning: "SLURM reports that the kernel killed this task because host memory ran out.",
 		Source:  "SLURM src/srun/task_state.c and launch, 17.11 to 26.05",
 		Example: "srun: error: nid006024: task 0: Out Of Memory",
 	},
