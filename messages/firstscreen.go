@@ -259,7 +259,7 @@ func waitsIn(r *incident.Report) string {
 			what = "one-element " + what
 		}
 		if other(r.Verdict.Summary, g.Stuck) {
-			what = "also " + what // one more group waits
+			what += " of another group"
 		}
 		at := g.Stuck.Sync.Points
 		switch {
@@ -275,7 +275,7 @@ func waitsIn(r *incident.Report) string {
 	return ""
 }
 
-var collective = regexp.MustCompile(`\S+ #\d+\b`)
+var collective = regexp.MustCompile(`\w+ #\d+\b`)
 
 // other tells whether a summary names a collective that is not this one.
 func other(summary string, s *incident.Stuck) bool {

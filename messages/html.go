@@ -193,7 +193,7 @@ func pageOf(v *view, x Extras) *htmlPage {
 	}
 	p.Engine = engineText(r)
 	p.Unsure = r.Verdict.Status == incident.Probable
-	p.Status = capital(confidenceWord(r.Verdict.Status))
+	p.Status = capital(certaintyOf(r).String())
 	h := newExcerpts(x)
 	p.Chain = unfolding(h.links(v.Chain))
 	p.CourseMarks = h.links(v.Course.Marks)
