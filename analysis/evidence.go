@@ -306,44 +306,50 @@ func readDump(shared *recorder.Shared, file string, r io.Reader) (func(*resolve.
 	}, nil
 }
 
-func readAnalysis(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error) {
-	a, err := frtrace.Read(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return func(h *resolve.Handed) {
+// The kinds of which a whole file is one thing.
+var (
+	readAnalysis = readAs(frtrace.Read, func(h *resolve.Handed, file string, a *frtrace.Analysis) {
 		h.Analyses = append(h.Analyses, resolve.FileAnalysis{File: file, Analysis: a})
-	}, nil
-}
+	})
+	readStacks = readAs(stacks.Read, func(h *resolve.Handed, file string, f *stacks.File) {
+		h.Stacks = append(h.Stacks, resolve.StackFile{Name: file, Stacks: f})
+	})
+	readSeries = readAs(timeseries.Read, func(h *resolve.Handed, file string, t *timeseries.Table) {
+		h.Series = append(h.Series, resolve.SeriesFile{File: file, Table: t})
+	})
+	readProfile = readAs(folded.Read, func(h *resolve.Handed, file string, p *folded.Profile) {
+		h.Profiles = append(h.Profiles, resolve.ProfileFile{File: file, Profile: p})
+	})
+	readCollected = readAs(collected.Read, func(h *resolve.Handed, file string, l *collected.List) {
+		h.Collected = append(h.Collected, resolve.CollectedList{Name: file, List: l})
+	})
+	readFabric = readAs(fabric.Read, func(h *resolve.Handed, file string, facts *fabric.File) {
+		h.Fabric = append(h.Fabric, resolve.FabricFile{File: file, Facts: facts})
+	})
+	readPaths = readAs(bandwidth.Read, func(h *resolve.Handed, file string, tests []bandwidth.Test) {
+		h.Paths = append(h.Paths, resolve.PathFile{File: file, Tests: tests})
+	})
+	readCapture = readAs(packets.Read, func(h *resolve.Handed, file string, c *packets.Capture) {
+		h.Captures = append(h.Captures, resolve.CaptureFile{File: file, Capture: c})
+	})
+	readMemory = readAs(gpumem.Read, func(h *resolve.Handed, file string, m *gpumem.Memory) {
+		h.Memory = append(h.Memory, resolve.MemoryFile{File: file, Memory: m})
+	})
+	readNumbers = readAs(numbers.Read, func(h *resolve.Handed, file string, t *numbers.Table) {
+		h.Numbers = append(h.Numbers, resolve.NumberFile{File: file, Table: t})
+	})
+	readTrace = readAs(trace.Read, func(h *resolve.Handed, file string, t *trace.Trace) {
+		h.Traces = append(h.Traces, resolve.FileTrace{File: file, Trace: t})
+	})
+)
 
-func readStacks(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error) {
-	f, err := stacks.Read(ctx, r)
-	if err != nil {
-		return nil, err
+// readAs hands in what read makes of a whole file.
+func readAs[T any](read func(context.Context, io.Reader) (T, error), add func(*resolve.Handed, string, T)) readKindFunc {
+	return func(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error) {
+		v, err := read(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		return func(h *resolve.Handed) { add(h, file, v) }, nil
 	}
-	return func(h *resolve.Handed) { h.Stacks = append(h.Stacks, resolve.StackFile{Name: file, Stacks: f}) }, nil
-}
-
-func readSeries(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error) {
-	t, err := timeseries.Read(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return func(h *resolve.Handed) { h.Series = append(h.Series, resolve.SeriesFile{File: file, Table: t}) }, nil
-}
-
-func readProfile(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error) {
-	p, err := folded.Read(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return func(h *resolve.Handed) { h.Profiles = append(h.Profiles, resolve.ProfileFile{File: file, Profile: p}) }, nil
-}
-
-func readCollected(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error) {
-	l, err := collected.Read(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return func(h *resolve.Handed) { h.Collected = append(h.Collected, resolve.CollectedList{Name: file, List: l}) }, nil
 }

@@ -6,22 +6,9 @@ import (
 	"fmt"
 	"io"
 
-	"faultline/analysis/artifact/bandwidth"
-	"faultline/analysis/artifact/fabric"
 	"faultline/analysis/artifact/nccltests"
-	"faultline/analysis/artifact/packets"
 	"faultline/analysis/resolve"
 )
-
-// The kinds that are about the network.
-
-func readFabric(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error) {
-	facts, err := fabric.Read(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return func(h *resolve.Handed) { h.Fabric = append(h.Fabric, resolve.FabricFile{File: file, Facts: facts}) }, nil
-}
 
 func readTests(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error) {
 	runs, err := nccltests.Read(ctx, r)
@@ -63,20 +50,4 @@ func readBaseline(ctx context.Context, in *Input) error {
 		in.notes = append(in.notes, "a baseline was given, but there is no nccl-tests run to compare with it")
 	}
 	return nil
-}
-
-func readPaths(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error) {
-	tests, err := bandwidth.Read(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return func(h *resolve.Handed) { h.Paths = append(h.Paths, resolve.PathFile{File: file, Tests: tests}) }, nil
-}
-
-func readCapture(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error) {
-	c, err := packets.Read(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return func(h *resolve.Handed) { h.Captures = append(h.Captures, resolve.CaptureFile{File: file, Capture: c}) }, nil
 }
