@@ -38,3 +38,17 @@ func TestWhatHappenedIsTrueOfTheWholeJob(t *testing.T) {
 		}
 	}
 }
+
+// Nodes whose logs begin hours apart, by what zones are apart, began together: the job is not that old.
+func TestALogInAnotherZoneDoesNotMakeTheJobOlder(t *testing.T) {
+	inc, err := simulate.Generate(simulate.Spec{Seed: 1, Mechanism: "slow-rank", Torch: "2.7", Layout: simulate.Layout{Kind: "fsdp", TP: 1, CP: 1, EP: 1, DP: 64, PP: 1},
+		NodeCount: 8, PerNode: 8, FileMode: "node", Prefixes: []string{"collector"}, ZoneMix: true, Noise: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Run(read(t, inc.Files, nil, 0))
+	const began, ended = "2026-09-27T05:42:21", "2026-09-27T05:45:48"
+	if from, to := r.Coverage.TimeFrom, r.Coverage.TimeTo; from == nil || to == nil || *from != began || *to != ended {
+		t.Errorf("from %v to %v, expected %s to %s", from, to, began, ended)
+	}
+}

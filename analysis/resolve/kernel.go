@@ -89,8 +89,7 @@ func (f *Facts) troubled() trouble {
 		if fl.Role == knowledge.CauseRole && !fl.T.Valid {
 			reports = max(reports, byThen(fl, endings))
 		}
-		m := fl.When()
-		if timed := m.Valid && m.Unc <= anyZone/2; timed && (!t.hang || m.T > hung-3*leadBefore) {
+		if m := fl.When(); m.Placed() && (!t.hang || m.T > hung-3*leadBefore) {
 			t.since(m)
 			reports = max(reports, m.T)
 		}

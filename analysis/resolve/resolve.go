@@ -82,9 +82,8 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.Analysed = g.analysedThen(f.Analysed)
 	clock.offsets = calibrate(f.anchors(g.order, obs))
 	clock.zones = mixed(clock.offsets)
-	if clock.zones {
-		clock.together = f.startedTogether(obs)
-	}
+	logged := f.logged(obs.Tails)
+	clock.together, clock.astray = f.startedTogether(logged), f.astray(logged)
 	maps.Copy(clock.offsets, f.slurmClocks(obs))
 	clock.records = f.recordsClock(f.Accounting, obs)
 	g.times()

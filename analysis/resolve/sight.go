@@ -188,12 +188,16 @@ func (s *sight) ranked() []*Rank {
 
 // span is when the job's own lines begin and end; where none is stamped, the scheduler's end is the only clock there may be.
 func (s *sight) span(tails []worker.Tail, ends []*End) (start, end Moment) {
-	for _, t := range tails {
-		for _, at := range []worker.At{t.First, t.Last} {
-			m := s.At(at)
-			if start = start.Earliest(m); m.Valid && (!end.Valid || m.T > end.T) {
-				end = m
+	for _, inAnyZone := range []bool{false, true} { // such clocks count where there are no others
+		for i := range tails {
+			for _, at := range []worker.At{tails[i].First, tails[i].Last} {
+				if m := s.At(at); inAnyZone || m.Placed() {
+					start, end = start.Earliest(m), end.Latest(m)
+				}
 			}
+		}
+		if end.Valid {
+			break
 		}
 	}
 	if i := slices.IndexFunc(ends, func(e *End) bool { return e.T.Valid }); i >= 0 && !end.Valid {

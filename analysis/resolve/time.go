@@ -42,6 +42,9 @@ func (m Moment) Latest(o Moment) Moment {
 	return m
 }
 
+// Placed says that a moment is known, and the zone of its clock.
+func (m Moment) Placed() bool { return m.Valid && m.Unc < anyZone/2 }
+
 // Add shifts a moment.
 func (m Moment) Add(seconds float64) Moment { m.T += seconds; return m }
 
@@ -53,7 +56,9 @@ type clock struct {
 	zones   bool // containers of several zones: a clock without an anchor may be in any of them
 	// together are nodes without an anchor whose logs begin when those of others do: they are in the zone of the reference.
 	together map[string]bool
-	records  *offset // of SLURM's accounting; nil where its zone is not known
+	// astray are nodes without an anchor whose logs begin hours from that of the one that logged longest, by what zones are apart.
+	astray  map[string]bool
+	records *offset // of SLURM's accounting; nil where its zone is not known
 	// collector is what log collectors' clocks show more than those of the programs, in seconds.
 	collector float64
 }
@@ -124,7 +129,7 @@ func (c *clock) at(node string, s line.Stamp) Moment {
 	switch {
 	case known:
 		unc += o.unc
-	case c.zones && s.Emitter == line.Container && !c.together[node]:
+	case s.Emitter == line.Container && (c.astray[node] || c.zones && !c.together[node]):
 		unc += anyZone
 	case len(c.offsets) > 1:
 		unc += 2 // another machine's clock, not compared with ours: NTP-like skew
@@ -277,32 +282,51 @@ func leading(nodes []string, med map[string]float64, base float64) string {
 
 // startedTogether finds the nodes without an anchor whose logs begin within minutes of those that have one: processes of a job start together,
 // and zones are further apart. A log that begins at another time may have been cut, and shows nothing.
-func (s *sight) startedTogether(obs *worker.Observations) map[string]bool {
+func (s *sight) startedTogether(logged map[string]logSpan) map[string]bool {
 	const minutes = 300.0
-	first := map[string]float64{}
-	for i := range obs.Tails {
-		at := obs.Tails[i].First
-		t, ok := s.clock.civil(at.Stamp)
-		if node := s.ident.nodeOf(at); ok && node != "" && at.Stamp.Emitter == line.Container {
-			if old, seen := first[node]; !seen || t < old {
-				first[node] = t
+	var tied []float64
+	for node, l := range logged {
+		if s.Tied(node) {
+			tied = append(tied, l.from.T)
+		}
+	}
+	out := map[string]bool{}
+	for node, l := range logged {
+		if len(tied) > 0 && !s.Tied(node) && math.Abs(l.from.T-robust.Median(tied)) <= minutes {
+			out[node] = true
+		}
+	}
+	return out
+}
+
+// astray finds the nodes without an anchor whose logs begin hours from that of the node that logged longest, and as far as zones are apart.
+func (s *sight) astray(logged map[string]logSpan) map[string]bool {
+	var longest logSpan
+	for _, l := range logged {
+		if d := l.to.T - l.from.T - longest.to.T + longest.from.T; d > 0 || d == 0 && l.from.T < longest.from.T {
+			longest = l
+		}
+	}
+	out := map[string]bool{}
+	for node, l := range logged {
+		apart := math.Abs(l.from.T - longest.from.T)
+		zones := apart > hour-endLag && apart < farthestZones && math.Abs(math.Remainder(apart, 900)) <= endLag
+		out[node] = zones && !s.Tied(node)
+	}
+	return out
+}
+
+// logSpan is when a node's programs wrote first and last, by the clock of the reference where that is known.
+type logSpan struct{ from, to Moment }
+
+func (s *sight) logged(tails []worker.Tail) map[string]logSpan {
+	out := map[string]logSpan{}
+	for i := range tails {
+		for _, at := range []worker.At{tails[i].First, tails[i].Last} {
+			if m, node := s.At(at), s.ident.nodeOf(at); m.Valid && node != "" && at.Stamp.Emitter == line.Container {
+				out[node] = logSpan{out[node].from.Earliest(m), out[node].to.Latest(m)}
 			}
 		}
-	}
-	var tied []float64
-	for node, t := range first {
-		if s.Tied(node) {
-			tied = append(tied, t+s.clock.offsets[clockKey{node, line.Container}].shift)
-		}
-	}
-	if len(tied) == 0 {
-		return nil
-	}
-	begun := robust.Median(tied)
-	maps.DeleteFunc(first, func(node string, t float64) bool { return s.Tied(node) || math.Abs(t-begun) > minutes })
-	out := map[string]bool{}
-	for node := range first {
-		out[node] = true
 	}
 	return out
 }

@@ -58,7 +58,7 @@ func newClock(f *resolve.Facts, at Moment, sources []incident.Source) clock {
 		t := &f.Tails[i]
 		c.lines[t.File] = t.Lines
 		m := f.At(t.Last)
-		if !m.Valid {
+		if !m.Placed() {
 			continue
 		}
 		c.known = true
@@ -122,7 +122,7 @@ func wall(at time.Time, near float64) float64 {
 
 // since is how many seconds ago a moment was.
 func (c *clock) since(m resolve.Moment) (float64, bool) {
-	if !c.known || !m.Valid {
+	if !c.known || !m.Placed() {
 		return 0, false
 	}
 	return max(c.now-m.T, 0), true
@@ -144,7 +144,7 @@ func (c *clock) least(m resolve.Moment, file string) (seconds float64, ok bool) 
 
 // ago is how long ago a line was. Without a time of its own that is known of the last lines of a file only.
 func (c *clock) ago(m resolve.Moment, at *worker.At) (seconds float64, ok bool) {
-	if m.Valid && c.exact || !m.Valid && c.lines[at.File]-at.Line < atEnd {
+	if m.Placed() && c.exact || !m.Placed() && c.lines[at.File]-at.Line < atEnd {
 		return c.least(m, at.File)
 	}
 	return 0, false

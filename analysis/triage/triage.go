@@ -108,16 +108,10 @@ func (l *look) outlived(e incident.Evidence) bool {
 
 // age says since when the job runs.
 func (l *look) age() {
-	var first *worker.At
-	var when resolve.Moment
-	for i := range l.f.Tails {
-		at := &l.f.Tails[i].First
-		if m := l.f.At(*at); m.Valid && (first == nil || m.T < when.T) {
-			first, when = at, m
-		}
-	}
+	when := l.f.Job.Start
+	i := slices.IndexFunc(l.f.Tails, func(t worker.Tail) bool { return l.f.At(t.First) == when })
 	s, ok := l.clock.since(when)
-	if first == nil || !ok || !l.clock.exact {
+	if i < 0 || !ok || !l.clock.exact {
 		l.absent("start time")
 		return
 	}
@@ -128,7 +122,7 @@ func (l *look) age() {
 			text += fmt.Sprintf(" and %s", count(n, "node"))
 		}
 	}
-	l.valued(l.sign(incident.SignAge, incident.TriageNone, text, first), s, 0, "s")
+	l.valued(l.sign(incident.SignAge, incident.TriageNone, text, &l.f.Tails[i].First), s, 0, "s")
 }
 
 func nodes(f *resolve.Facts) int {
