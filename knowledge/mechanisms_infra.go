@@ -150,7 +150,7 @@ var performanceMechanisms = []Mechanism{
 		Meaning: "One rank, node or GPU is slower than the rest, and every step takes as long as the slowest. " +
 			"It is a straggler that still arrives, not a hang.",
 		Now: []Advice{
-			{"Compare clocks, temperatures and slowdown reasons across the job's GPUs.", "clush -w {nodes} 'nvidia-smi --query-gpu=index,clocks.sm,temperature.gpu,clocks_event_reasons.active --format=csv,noheader'"},
+			{"Compare the slow GPU's clocks, temperature and slowdown reasons with other GPUs'.", "clush -w {nodes} 'nvidia-smi --query-gpu=index,clocks.sm,temperature.gpu,clocks_event_reasons.active --format=csv,noheader'"},
 			{"Exclude {node} when you resubmit, and test it: per-rank times point to the rank, not necessarily the machine.", "sbatch --exclude={root} …"},
 			adviceFabricTest,
 		},

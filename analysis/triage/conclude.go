@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -90,6 +91,11 @@ func (l *look) summary(first *incident.TriageSign) {
 		t.Summary = "The job is running, but check its " + titles[first.Name]
 		if m, ok := knowledge.MechanismBySlug(knowledge.Slug(l.r.Verdict.Mechanism)); ok && l.localised(first) {
 			t.Summary += ": " + m.Title
+			if root := &l.r.Verdict.Root; len(root.Ranks) == 1 {
+				t.Summary += fmt.Sprintf(": rank %d on %s", root.Ranks[0], few(root.Nodes))
+			} else if len(root.Nodes) > 0 {
+				t.Summary += " on " + few(root.Nodes)
+			}
 		}
 	}
 }
@@ -108,7 +114,7 @@ func (l *look) localised(first *incident.TriageSign) bool {
 	if first == nil || !costly[first.Name] || v.Origin != knowledge.Performance || len(v.Candidates) != 1 {
 		return false
 	}
-	return len(a.ExcludeNodes) > 0 || len(l.r.Recommendations) > 0 && strings.EqualFold(strings.TrimSuffix(l.r.Recommendations[0].Text, "."), a.Text)
+	return len(a.ExcludeNodes)+len(v.Root.Nodes) > 0 || len(l.r.Recommendations) > 0 && strings.EqualFold(strings.TrimSuffix(l.r.Recommendations[0].Text, "."), a.Text)
 }
 
 // titles are the signs as a sentence names them.

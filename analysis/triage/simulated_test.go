@@ -206,3 +206,17 @@ func TestTheNextStepOfASlowJobIsThatOfItsCause(t *testing.T) {
 		t.Errorf("%s: %+v", got.Summary, got.Next)
 	}
 }
+
+// A slow rank that the logs name is named on the first line.
+func TestTheSlowRankOfARunningJobIsNamed(t *testing.T) {
+	inc, err := simulate.Generate(simulate.Spec{Seed: 1, Mechanism: "slow-rank", Torch: "2.7", Layout: simulate.Layout{Kind: "fsdp", TP: 1, CP: 1, EP: 1, DP: 64, PP: 1}, NodeCount: 8, PerNode: 8, FileMode: "node"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2027, 9, 27, 12, 0, 0, 0, time.UTC)
+	dir, written := running(t, inc.Files, math.Inf(1), 1, now)
+	got := lookAt(t, dir, triage.Moment{At: now}, written, inc.WorldSize)
+	if got == nil || !strings.Contains(got.Summary, fmt.Sprintf("rank %d on %s", inc.Truth.RootRanks[0], inc.Truth.RootNodes[0])) {
+		t.Errorf("%+v", got)
+	}
+}

@@ -16,7 +16,7 @@ import (
 
 // Needs that localise a slow run.
 var (
-	needClocks = incident.Need{What: "clocks, temperatures and slowdown reasons for all the job's GPUs", Why: "one GPU that throttles slows every step of a synchronous job",
+	needClocks = incident.Need{What: "clocks, temperatures and slowdown reasons of the GPUs", Why: "one GPU that throttles slows every step of a synchronous job",
 		Command: "clush -w {nodes} 'nvidia-smi --query-gpu=index,clocks.sm,temperature.gpu,clocks_event_reasons.active --format=csv,noheader'", Obtainable: "perishing"}
 	needPerRank = incident.Need{What: "per-rank compute times", Why: "they distinguish one slow rank from a slow network or slow data",
 		Command: "--timing-log-level 2 --timing-log-option all   # Megatron; --log-straggler; or NVIDIA's straggler detection", Obtainable: "next-time"}
