@@ -23,6 +23,12 @@ func TestWhatHappenedIsTrueOfTheWholeJob(t *testing.T) {
 		"a loss that was printed elsewhere than the error": {
 			spec: simulate.Spec{Mechanism: "nan-then-raise", Torch: "recent", Layout: simulate.Layout{Kind: "ddp", TP: 1, CP: 1, EP: 1, DP: 16, PP: 1}, NodeCount: 2, Noise: 2}, mechanism: "non-finite-loss",
 			summary: "the loss became NaN or infinite at step 1733; rank 13 on dgx-h100-14: RuntimeError: Non-finite loss encountered at step 1736: nan"},
+		"a slow job that its time limit ended": {
+			spec: simulate.Spec{Mechanism: "throughput-regression", Torch: "2.8", Layout: simulate.Layout{Kind: "megatron", TP: 2, CP: 1, EP: 1, DP: 2, PP: 2}, NodeCount: 1, Noise: 3, ZoneMix: true}, mechanism: "throughput-regression",
+			summary: "steps slowed down from step 876 on, 05:44:00 ± 5 s: 5.55 s per step, up from 1.95 s (×2.85, 65% lost); SLURM ended the step (time limit)"},
+		"a job that the scheduler ended": {
+			spec: simulate.Spec{Mechanism: "preempted", Torch: "recent", Layout: simulate.Layout{Kind: "fsdp", TP: 1, CP: 1, EP: 1, DP: 32, PP: 1}, NodeCount: 4, ZoneMix: true}, mechanism: "preempted",
+			summary: "the scheduler preempted the job; the last step logged was 40"},
 	} {
 		c.spec.Seed, c.spec.PerNode, c.spec.FileMode = 1, 8, "node"
 		inc, err := simulate.Generate(c.spec)

@@ -89,17 +89,7 @@ func (b *builder) consequenceLinks(top *mechanism.Proposal) {
 // endLinks tell who ended the job, and what its launcher said.
 func (b *builder) endLinks(top *mechanism.Proposal) {
 	if e := b.endedBy(top); e != nil {
-		text := e.Line.By() + " ended the step"
-		switch {
-		case e.Says != "":
-			text = "SLURM's records: it ended the job"
-		case e.Line.System != "":
-			text = e.Line.By() + " ended the job"
-		}
-		if e.Line.Reason != "" {
-			text += " (" + strings.ToLower(string(e.Line.Reason)) + ")"
-		}
-		b.link(incident.End, text, mechanism.QuoteAt(e.Line.At, nil))
+		b.link(incident.End, endText(e), mechanism.QuoteAt(e.Line.At, nil))
 	}
 	if n, first, ev := b.exits(); n > 0 {
 		text := "the launcher reported " + plural(n, "failed process", "failed processes")
@@ -108,6 +98,33 @@ func (b *builder) endLinks(top *mechanism.Proposal) {
 		}
 		b.link(incident.End, text, ev...)
 	}
+}
+
+func endText(e *resolve.End) string {
+	text := e.Line.By() + " ended the step"
+	switch {
+	case e.Says != "":
+		text = "SLURM's records: it ended the job"
+	case e.Line.System != "":
+		text = e.Line.By() + " ended the job"
+	}
+	if e.Line.Reason != "" {
+		text += " (" + strings.ToLower(string(e.Line.Reason)) + ")"
+	}
+	return text
+}
+
+// summary says how far a job came that was ended from outside, and who ended one whose trouble ends no job by itself.
+func (b *builder) summary(top *mechanism.Proposal) string {
+	e := b.endedBy(top)
+	step, stepped := b.lastStep()
+	switch {
+	case top.Class == mechanism.Ending && stepped:
+		return fmt.Sprintf("%s; the last step logged was %d", top.Summary, step)
+	case top.Class == mechanism.Degraded && e != nil && e.Line.Reason != "":
+		return top.Summary + "; " + endText(e)
+	}
+	return top.Summary
 }
 
 // endedBy is the first word of whoever ended the job, where that is not the cause itself.

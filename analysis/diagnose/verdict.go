@@ -88,7 +88,7 @@ func (b *builder) verdict() {
 	b.contradicted(top)
 	b.unread(top)
 	v.Ending = top.Ending
-	v.Mechanism, v.Summary, v.Why, v.Scope = string(top.Mechanism), top.Summary, top.Why, top.Scope
+	v.Mechanism, v.Summary, v.Why, v.Scope = string(top.Mechanism), b.summary(top), top.Why, top.Scope
 	conf := stated(top.Base)
 	if len(w) > 1 {
 		conf = unordered
