@@ -71,3 +71,8 @@ var (
 func FindOnset() Advice {
 	return Advice{"Find out when it began and what changed then: a checkpoint, an evaluation, a new node, a neighboring job.", "sacct -a -X -S now-1day -E now -N {nodes} -o JobID,Start,End,NodeList"}
 }
+
+// FindFull is what to do first where a write found no room.
+func FindFull() Advice {
+	return Advice{"Find out which file system is full.", "ssh {node} 'df -h; df -i'; quota -s; lfs quota -h -u $USER ."}
+}

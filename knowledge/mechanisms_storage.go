@@ -305,7 +305,7 @@ var storageMechanisms = []Mechanism{
 		Meaning: "A write failed because the disk was full or the quota was used up. " +
 			"It may be the shared file system or a small local /tmp.",
 		Now: []Advice{
-			{"Find out which file system is full.", "ssh {node} 'df -h; df -i'; quota -s; lfs quota -h -u $USER ."},
+			FindFull(),
 			{"Delete or move old checkpoints and caches, then resubmit. The last checkpoint may be incomplete: use the one before it.", "du -xsh ./* | sort -h | tail"},
 		},
 		Structural: []Advice{{"Keep only the last few checkpoints, and move caches out of the home directory.", "export TMPDIR=/scratch/$USER HF_HOME=/scratch/$USER/hf TRITON_CACHE_DIR=/scratch/$USER/triton"}},

@@ -28,7 +28,9 @@ func TestTheLineSaysWhoActsAndWhatToDo(t *testing.T) {
 		{"what a line captures is filled in", fieldSteps + inLoader(3, "requests.exceptions.ConnectionError", strings.TrimPrefix(gaveUp, "requests.exceptions.ConnectionError: ")),
 			"storage-retries-exhausted", "storage", "Test ais from the node", "ssh NODE 'nc -zv ais 51080", "fix it first", []int{3}},
 		{"a host that nobody blames is filled in as well", "gpu-12: ssh: connect to host gpu-12 port 22: Connection refused\n", "init-unreachable", "job-config", "Check that gpu-12 is up", "nc -zv gpu-12 22", "fix it first", nil},
-		{"a mechanism's advice where the line adds nothing", raisedBy(3, "OSError: [Errno 28] No space left on device: '/scratch/a.pt'"), "storage-full", "job-config", "Find out which file system", "ssh NODE 'df -h", "fix it first", []int{3}},
+		{"a mechanism's advice where the line adds nothing", raisedBy(3, "OSError: [Errno 28] No space left on device"), "storage-full", "job-config", "Find out which file system", "ssh NODE 'df -h;", "fix it first", []int{3}},
+		{"the place that the line names", raisedBy(3, "OSError: [Errno 28] No space left on device: '/scratch/a.pt'"), "storage-full", "job-config", "Check whether space, inodes or a quota ran out in /scratch.", "ssh NODE 'df -h /scratch; df -i /scratch; quota -s'", "fix it first", []int{3}},
+		{"a place that all nodes share", raisedBy(3, "OSError: [Errno 28] No space left on device: '/lustre/x/a.pt'"), "storage-full", "job-config", "Check whether space", "df -h /lustre/x; df -i /lustre/x; quota -s", "fix it first", []int{3}},
 	} {
 		r := Run(read(t, []simulate.File{{Name: "o.log", Data: []byte(c.text)}}, nil, 0))
 		if r.Verdict.Mechanism != c.mechanism || r.Action.Owner != c.owner || !slices.Equal(r.Verdict.Root.Ranks, c.ranks) {

@@ -2,6 +2,7 @@ package mechanism
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -158,9 +159,21 @@ func storageFull(s *Scene) *Proposal {
 		if kind != "" {
 			p.Why += "; judging by its path, it is on " + kind
 		}
+		if dir := path.Dir(m[1]); pastable.MatchString(dir) && len(fl.Entry().Do) == 0 {
+			p.Now, p.Moot = []knowledge.Advice{spaceAt(dir, kind != "")}, append(p.Moot, knowledge.FindFull().Text)
+		}
 		break
 	}
 	return p
+}
+
+// spaceAt is how to see what ran out in a directory: space, inodes or a quota.
+func spaceAt(dir string, shared bool) knowledge.Advice {
+	a := knowledge.Advice{Text: "Check whether space, inodes or a quota ran out in " + dir + ".", Command: fmt.Sprintf("df -h %s; df -i %[1]s; quota -s", dir)}
+	if !shared {
+		a.Command = "ssh {node} '" + a.Command + "'"
+	}
+	return a
 }
 
 // storageUnresponsive: a process that sleeps in the kernel on another node than the ranks that held everyone is another
