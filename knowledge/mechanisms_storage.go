@@ -61,7 +61,7 @@ var storageMechanisms = []Mechanism{
 		Meaning: "The data stream between two AIStore targets failed with a broken pipe. " +
 			"Requests that needed both of them failed or were cut short.",
 		Now: []Advice{
-			{"Check the network and memory on both targets at that time.", "ais show performance counters; ais show performance"},
+			{"Check the network and memory of {target}, and of the daemons it streamed to, at that time.", "ais show performance counters; ais show performance"},
 			adviceResubmit,
 		},
 		Structural: []Advice{{"Monitor retransmissions and memory on the storage nodes.", ""}},
