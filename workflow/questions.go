@@ -46,7 +46,8 @@ func askLogs(inv Investigation, found Found, hint CopyHint) Question {
 		job = "JOBID"
 	}
 	for _, p := range hint.Paths {
-		if len(q.Commands) < commandsInQuestion {
+		searched := func(place string) bool { return strings.HasPrefix(p, place) } // nothing is there to be copied
+		if len(q.Commands) < commandsInQuestion && !slices.ContainsFunc(found.Searched, searched) {
 			q.Commands = append(q.Commands, copyCommand(hint.Host, strings.ReplaceAll(p, "{job}", job), "logs-"+job+"/"))
 		}
 	}
