@@ -167,6 +167,9 @@ func unfolding(chain []htmlLink) []htmlLink {
 	return chain
 }
 
+// Lines says how many lines unfold.
+func (r htmlRevision) Lines() string { return count(len(r.Proofs), "line") }
+
 // FoldedWords says what unfolds: where the first line stands, and how many there are.
 func (l htmlLink) FoldedWords() string {
 	where := l.Folded[0].Where

@@ -224,6 +224,14 @@ func TestTheRequesterIsMentionedOnce(t *testing.T) {
 	}
 }
 
+func TestTheFinalPostSaysWhatStands(t *testing.T) {
+	for want, r := range map[string]*incident.Report{"done. The verdict stands.": stall(), "done. Still can't tell.": undecided()} {
+		if raw := checkPayload(t, "final", FinalVerdict(r, "U024ADA", false, false, nil)); !strings.Contains(string(raw), want) {
+			t.Errorf("%q is not in\n%s", want, raw)
+		}
+	}
+}
+
 // evilEverywhere puts the hostile text into everything that people and logs can put text into.
 func evilEverywhere() map[string]any {
 	e := evilText + " <!channel> <@U1> *_~` 100% 1+1"

@@ -97,7 +97,7 @@ func needCommand(v *view) (string, bool) {
 func FinalVerdict(r *incident.Report, requester string, changed, whole bool, buttons []Button) blockkit.Message {
 	v := newView(r)
 	head, parts := screenOf(v)
-	news := "done. The verdict stands."
+	news := "done. " + capital(Unchanged(r)) + "."
 	switch {
 	case whole:
 		news = "done."
@@ -115,6 +115,14 @@ func FinalVerdict(r *incident.Report, requester string, changed, whole bool, but
 	}
 	return post(lightOf(v)+"Final: "+brief(v, ""), blockkit.Blocks{heading(lightOf(v) + head)}, rich(es...), decided(v, parts),
 		pressable(buttons), small("Report attached.", v.Reread))
+}
+
+// Unchanged says of a report that another reading left it as it was: only what is decided stands.
+func Unchanged(r *incident.Report) string {
+	if r.Verdict.Status == incident.Inconclusive {
+		return "still can't tell"
+	}
+	return "the verdict stands"
 }
 
 // RankMapCaption names the picture of the rank map. alt states the finding, for those who cannot see it; it is at most

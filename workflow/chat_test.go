@@ -374,7 +374,7 @@ func TestStorageLogsAreReadBesideTheJobs(t *testing.T) {
 	if !slices.Contains(inv.Report.Warnings, "no logs of t4: it did not answer") {
 		t.Errorf("what is missing is no warning of the report: %q", inv.Report.Warnings)
 	}
-	s.want(t, "say no logs of t4", "I read the logs from 1 storage daemon along with the job's: they neither implicate storage nor rule it out. The verdict stands", "final")
+	s.want(t, "say no logs of t4", "I read the logs from 1 storage daemon along with the job's: they neither implicate storage nor rule it out; the verdict stands", "final")
 	raw, err := inv.Encode()
 	if err != nil {
 		t.Fatal(err)

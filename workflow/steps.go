@@ -11,6 +11,7 @@ import (
 
 	"faultline/analysis"
 	"faultline/incident"
+	"faultline/messages"
 )
 
 // maxRefuted is how often a report may be started over because files changed underneath.
@@ -308,7 +309,7 @@ func (f *Flow) triage(ctx context.Context, inv *Investigation) (outcome, error) 
 		return out, nil
 	}
 	if unchanged && !inv.Late.Quiet {
-		out.says = append(added(was, report), "I checked again with the new files: the verdict stands.")
+		out.says = append(added(was, report), "I checked again with the new files: "+messages.Unchanged(report)+".")
 	}
 	if inv.momentary() { // what would decide is asked when the job has ended
 		out.stall = inv.judged(report.Triage)

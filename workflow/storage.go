@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"faultline/incident"
+	"faultline/messages"
 )
 
 // byProfile begins what Investigation.Storage says of a configured access; its name follows.
@@ -136,7 +137,7 @@ func storageRead(r *incident.Report, revised bool) string {
 		text += ": they neither implicate storage nor rule it out"
 	}
 	if !revised {
-		text += ". The verdict stands."
+		text += "; " + messages.Unchanged(r)
 	}
 	return text
 }
