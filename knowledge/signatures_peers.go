@@ -472,7 +472,7 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-nccl-unhandled-cuda", Mechanism: CUDAError, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"NCCL error in: ", ", unhandled cuda error"},
-		Meaning:  "A CUDA call inside NCCL failed; the same process's NCCL WARN line shows which.",
+		Meaning:  insideNCCL,
 		Do:       []Advice{adviceWarnLine},
 		Source:   "PyTorch torch/csrc/distributed/c10d/NCCLUtils.hpp (C10D_NCCL_CHECK), 1.1 and later",
 		Example:  "RuntimeError: NCCL error in: /pytorch/torch/lib/c10d/ProcessGroupNCCL.cpp:272, unhandled cuda error",
@@ -506,7 +506,7 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-nccl-jax-cuda", Mechanism: CUDAError, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"NCCL operation nccl", " failed: unhandled cuda error"},
-		Meaning:  "A CUDA call inside NCCL failed; NCCL's own warning, if any, shows which.",
+		Meaning:  insideNCCL,
 		Do:       []Advice{adviceWarnLine},
 		Source:   "OpenXLA xla/backends/gpu/collectives (nccl_errors.h)",
 		Example:  "INTERNAL: external/xla/xla/service/gpu/nccl_utils.cc:275: NCCL operation ncclCommInitRank(&comm, nranks, id, rank) failed: unhandled cuda error",
@@ -523,7 +523,7 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-nccl-code-cuda", Mechanism: CUDAError, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"NCCL Error 1: unhandled cuda error"},
-		Meaning:  "A CUDA call inside NCCL failed; the same process's NCCL WARN line shows which.",
+		Meaning:  insideNCCL,
 		Do:       []Advice{adviceWarnLine},
 		Source:   "PyTorch torch/csrc/cuda/nccl.cpp",
 		Example:  "RuntimeError: NCCL Error 1: unhandled cuda error (run with NCCL_DEBUG=INFO for details)",
@@ -549,7 +549,7 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-nccl-cuda", Mechanism: CUDAError, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"ncclUnhandledCudaError"},
-		Meaning:  "A CUDA call inside NCCL failed; the same process's NCCL WARN line shows which.",
+		Meaning:  insideNCCL,
 		Do:       []Advice{adviceWarnLine},
 		Source:   "PyTorch torch/csrc/distributed/c10d/NCCLUtils",
 		Example:  "ncclUnhandledCudaError: Call to CUDA function failed.",
@@ -590,3 +590,7 @@ var peerSignatures = []Signature{
 		Example:  "ncclInvalidUsage: This usually reflects invalid usage of NCCL library.",
 	},
 }
+
+// insideNCCL is what NCCL's own error code 1 means, however a program prints it.
+const insideNCCL = "A CUDA call inside NCCL failed. The GPU may be out of memory or lost, or the program broke it earlier: CUDA reports errors late. " +
+	"An NCCL WARN line of the same process shows which call failed and why."

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -123,6 +124,9 @@ func explainedOf(e explain.Entry) explained {
 	}
 	if e.Kind == explain.Variable || e.Kind == explain.Mechanism {
 		x.Title = redact.String(e.Title)
+	}
+	if title := mechanismTitle(string(e.Mechanism)); e.Kind == explain.Line && e.Mechanism != "" && strings.EqualFold(x.Title, title) {
+		x.Title = strings.TrimRight(firstClause.FindString(e.Meaning), ".; ") // what this line says: its mechanism has other lines, too
 	}
 	if e.Count > 0 {
 		x.Where = &pasted{e.At, e.Count, redact.String(e.Text)}
@@ -280,7 +284,7 @@ type Explanation struct {
 // Explain says what an entry means, what it is, whose problem that is, and the first thing to do.
 func Explain(e explain.Entry) Explanation {
 	x := explainedOf(e)
-	out := Explanation{ID: x.ID, Title: x.Title, Meaning: x.Meaning, Role: x.RoleText, Trap: x.Trap, Cause: x.cause(), Action: x.action(), Cost: x.cost()}
+	out := Explanation{ID: x.ID, Title: x.Title, Meaning: x.more(), Role: x.RoleText, Trap: x.Trap, Cause: x.cause(), Action: x.action(), Cost: x.cost()}
 	first := x.checks()
 	if x.Mechanism != nil {
 		out.Whose = x.Mechanism.Slug + ": " + x.Mechanism.Title + ". Owner: " + x.Mechanism.whose()
@@ -294,6 +298,14 @@ func Explain(e explain.Entry) Explanation {
 	}
 	return out
 }
+
+// more is what an entry means beyond its title.
+func (x explained) more() string {
+	return capital(strings.TrimLeft(strings.TrimPrefix(x.Meaning, x.Title), ".; "))
+}
+
+// firstClause is what a text says up to its first full stop or semicolon.
+var firstClause = regexp.MustCompile(`^.*?(?:[.;] |\.?$)`)
 
 // ExplainJSON writes an answer for programs: schema faultline.explain/v1, lists never null.
 func ExplainJSON(w io.Writer, a explain.Answer) error {

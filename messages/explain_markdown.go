@@ -53,7 +53,7 @@ func (m *md) entry(x explained) {
 		}
 	}
 	m.f("- **Ask for:** %s\n", code(x.ID))
-	row("Means", x.Meaning)
+	row("Means", x.more())
 	row("Role", x.RoleText)
 	if at := x.where(); at != "" {
 		m.f("- **Found in:** %s\n", esc(at))

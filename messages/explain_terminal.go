@@ -83,7 +83,7 @@ func (t *term) entry(x explained) {
 			t.labelled(label, text)
 		}
 	}
-	row("Means", x.Meaning)
+	row("Means", x.more())
 	row("Role", x.RoleText)
 	row("Found in", x.where())
 	if at := x.where(); at != "" {

@@ -38,7 +38,7 @@ func explainAll(t *testing.T, a explain.Answer) map[string]string {
 func TestAnExplanationAnswersWhatPeopleAsk(t *testing.T) {
 	a := explain.Text(pastedText)
 	for name, text := range explainAll(t, a) {
-		for _, want := range []string{"The file system is full.", "this line alone is proof", "storage-full", "(job configuration)", "df -h", "resource-limit", "errno ENOSPC"} {
+		for _, want := range []string{"The file system is full", "this line alone is proof", "storage-full", "(job configuration)", "df -h", "resource-limit", "errno ENOSPC"} {
 			if !strings.Contains(text, want) && !strings.Contains(flat(text), want) {
 				t.Errorf("%s: no %q in\n%s", name, want, text)
 			}
@@ -123,6 +123,24 @@ func TestEveryRoleSaysWhatItIs(t *testing.T) {
 	for _, s := range knowledge.Whole().Signatures() {
 		if roleTexts[s.Role] == "" {
 			t.Errorf("%s: nothing to say about role %q", s.ID, s.Role)
+		}
+	}
+}
+
+// An entry's line is not all that its mechanism may be: its title is what the line says, and is not said twice.
+func TestAnExplanationIsTitledByItsLine(t *testing.T) {
+	for line, want := range map[string][2]string{
+		"OSError: [Errno 116] Stale file handle":                              {"An open file's handle is no longer valid on the network file system", ""},
+		"RuntimeError: NCCL error in: x.cpp:1, unhandled cuda error":          {"A CUDA call inside NCCL failed", "The GPU may be out of memory or lost"},
+		"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB": {"PyTorch's allocator could not get the GPU memory it requested", "The line shows how much"},
+	} {
+		found := explain.Text(line)
+		if len(found.Entries) == 0 {
+			t.Fatalf("%s: nothing is known", line)
+		}
+		got := Explain(found.Entries[0])
+		if got.Title != want[0] || !strings.HasPrefix(got.Meaning, want[1]) || strings.Contains(got.Meaning, got.Title) {
+			t.Errorf("%s: %q: %q", line, got.Title, got.Meaning)
 		}
 	}
 }

@@ -33,6 +33,10 @@ func headline(r *incident.Report) (text, tone string) {
 		return "Can't tell whether anything failed", "open"
 	case v.Status == incident.Inconclusive && len(v.Candidates) > 1:
 		return undecidedHeadline(r), "open"
+	case allEmpty(r) && r.Coverage.Files == 1:
+		return "The log is empty", "open"
+	case allEmpty(r):
+		return "All logs are empty", "open"
 	case besideOnly(r):
 		return "No job log to read, only other evidence", "open"
 	case unforeseen(r) && r.Standouts[0].Severity == "calm":
@@ -108,6 +112,13 @@ func unforeseen(r *incident.Report) bool {
 func besideOnly(r *incident.Report) bool {
 	v := r.Verdict
 	return v.Status == incident.Inconclusive && (v.Mechanism == "" || v.Mechanism == "unknown") && r.Coverage.Files == 0 && len(r.Artifacts) > 0
+}
+
+// allEmpty says that nothing was written to any log.
+func allEmpty(r *incident.Report) bool {
+	cut := r.Coverage.Truncated
+	written := func(f incident.CutFile) bool { return f.How != "empty" }
+	return len(cut) > 0 && len(cut) == r.Coverage.Files && !slices.ContainsFunc(cut, written)
 }
 
 // noFailure says what is known of the end of a job in which nothing failed. A hang prints no line before a watchdog or the scheduler

@@ -210,3 +210,16 @@ func TestTheFirstScreenSaysWhatTheCheckBeforeTheJobWarnedOf(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+func TestAnEmptyLogIsSaidToBeEmpty(t *testing.T) {
+	r := minimal()
+	r.Coverage.Files, r.Coverage.Truncated = 1, []incident.CutFile{{File: "a.log", How: "empty"}}
+	screen := strings.Join(FirstScreen(r, 0), "\n")
+	if !strings.HasPrefix(screen, "The log is empty\n") || !strings.Contains(screen, "Find where the job wrote its output.") {
+		t.Error(screen)
+	}
+	r.Coverage.Files = 2 // the other one has lines
+	if screen = strings.Join(FirstScreen(r, 0), "\n"); strings.Contains(screen, "is empty") {
+		t.Error(screen)
+	}
+}

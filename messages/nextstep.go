@@ -35,6 +35,8 @@ func nextStep(r *incident.Report) string {
 func firstStep(r *incident.Report) string {
 	need, open := nextNeed(r)
 	switch first := firstAdvice(r); {
+	case allEmpty(r):
+		return "Find where the job wrote its output."
 	case first != "":
 		return first
 	case open:
