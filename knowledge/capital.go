@@ -17,7 +17,7 @@ var programs = []string{"accelerate", "ais", "aisnode", "aws", "bash", "cgroup",
 func Capital(s string) string {
 	word, _, _ := strings.Cut(s, " ")
 	word = strings.TrimRight(word, ",:;")
-	word = strings.TrimSuffix(word, "'s")
+	word, _, _ = strings.Cut(word, "'") // can't, rank's
 	if strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLower(r) }) || isProgram(word) {
 		return s
 	}
