@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"strings"
 	"testing"
 
 	"faultline/simulate"
@@ -56,5 +57,20 @@ func TestALogInAnotherZoneDoesNotMakeTheJobOlder(t *testing.T) {
 	const began, ended = "2026-09-27T05:42:21", "2026-09-27T05:45:48"
 	if from, to := r.Coverage.TimeFrom, r.Coverage.TimeTo; from == nil || to == nil || *from != began || *to != ended {
 		t.Errorf("from %v to %v, expected %s to %s", from, to, began, ended)
+	}
+}
+
+// Nothing is as many as the ranks where nothing says how many there are.
+func TestOfAnUnknownWorldNobodySaysThatAllFailed(t *testing.T) {
+	inc, err := simulate.Generate(simulate.Spec{Seed: 1, Mechanism: "version-mismatch", Torch: "2.7", Layout: simulate.Layout{Kind: "fsdp", TP: 1, CP: 1, EP: 1, DP: 64, PP: 1}, NodeCount: 16, PerNode: 4, FileMode: "node", Noise: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Run(read(t, inc.Files, nil, 0))
+	if v := r.Verdict; r.Job.WorldSize == nil && !strings.HasPrefix(v.Why, "most logs report the same") || r.Job.WorldSize != nil {
+		t.Errorf("world %v: %q", r.Job.WorldSize, v.Why)
+	}
+	if why := Run(read(t, inc.Files, nil, 64)).Verdict.Why; !strings.HasPrefix(why, "as many processes as there are ranks") {
+		t.Errorf("of 64 ranks: %q", why)
 	}
 }

@@ -124,7 +124,7 @@ func TestEverySituationIsAnswered(t *testing.T) {
 		{"ping", nil, command("C1", "ping"), pong, nil, ""},
 		{"help", nil, command("C1", "help"), helpHead, []string{"`/diagnose 12345`", "@faultline"}, ""},
 		{"explain what?", nil, command("C1", "explain"), explainWhat, nil, ""},
-		{"explain a line", nil, command("C1", "explain `OSError: [Errno 28] No space left on device`"), explainFoot, []string{"`storage-full`", "The file system is full.", "you (job configuration)", "df -h"}, ""},
+		{"explain a line", nil, command("C1", "explain `OSError: [Errno 28] No space left on device`"), explainFoot, []string{"`storage-full`", "The file system is full", "you (job configuration)", "df -h"}, ""},
 		{"explain a number", nil, command("C1", "explain exit code 137"), explainFoot, []string{"SIGKILL", "The code alone doesn't tell which"}, ""},
 		{"explain a secret's neighbour", nil, command("C1", "explain \"password=hunter2hunter2\" and exit code 1"), explainFoot, []string{"exit code 1"}, ""},
 		{"explain what nobody knows", nil, command("C1", "explain stragler"), explainNothing, []string{"straggler"}, ""},

@@ -199,8 +199,11 @@ func (x *tellers) home(f *resolve.Facts, slug knowledge.Slug) home {
 		return home{nodes: []string{node}, scope: "node", who: node,
 			why: fmt.Sprintf("%s on this node report the same; a rank on another node had got further and was waiting for them", plural(x.unnamed, "process", "processes"))}
 	case processes && x.most(x.unnamed) && (f.Job.WorldSize > 0 || inMostFiles(f, x.fls)):
-		return home{scope: "all", who: plural(x.unnamed, "process", "processes"),
-			why: "as many processes as there are ranks report the same: no single rank caused it"}
+		h := home{scope: "all", who: plural(x.unnamed, "process", "processes"), why: "as many processes as there are ranks report the same: no single rank caused it"}
+		if f.Job.WorldSize == 0 {
+			h.why = "most logs report the same: no single rank caused it"
+		}
+		return h
 	case len(all) > 1 && ofHardware(slug) && x.machine(f) != "":
 		h := home{nodes: []string{x.machine(f)}, scope: "node", who: where(f, all),
 			why: x.why(fmt.Sprintf("%s on this node report the same, and none on any other node", plural(len(all), "rank", "ranks")))}
