@@ -37,7 +37,7 @@ func TestWhatHappenedIsTrueOfTheWholeJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := Run(read(t, inc.Files, nil, 0)).Verdict
-		if string(v.Candidates[0].Mechanism) != c.mechanism || v.Summary != c.summary {
+		if v.Candidates[0].Mechanism != c.mechanism || v.Summary != c.summary {
 			t.Errorf("%s: %s: %q", name, v.Candidates[0].Mechanism, v.Summary)
 		}
 		if v.Root.Only != "" || v.Root.File != "" {
