@@ -39,7 +39,7 @@ func storageLogs(s incident.Storage) storageView {
 	if related {
 		v.Note += flat(s.Clock.Text) + "."
 	} else {
-		v.Note += "nothing relates it to the job's (pass --job-zone), so nothing here counts as a cause yet."
+		v.Note += "nothing relates it to the job's (the zone of its logs would: --job-zone), so nothing here counts as a cause yet."
 	}
 	v.episodes(s)
 	windowed := inWindow(s)

@@ -54,7 +54,7 @@ func TestTheDaemonsOfTheStorageAreTold(t *testing.T) {
 	for name, text := range out {
 		text = strings.Join(strings.Fields(text), " ")
 		for _, want := range []string{
-			"pass --job-zone", "between 2026-11-20 22:30:00 and 2026-11-20 23:35:00, if the clocks agree", "proxy p", "Before 2026-11-20 22:00:00: what was before was removed",
+			"--job-zone", "between 2026-11-20 22:30:00 and 2026-11-20 23:35:00, if the clocks agree", "proxy p", "Before 2026-11-20 22:00:00: what was before was removed",
 			"23:16:00: removed another daemon from the cluster map (t-3).", "23:15:45 to 23:15:46: another daemon did not respond (t-3), 1,202 times.",
 			"ended without a word.", "23:16:44 to 23:26:49: it received nothing.", "1 kind of lines outside the window",
 		} {

@@ -64,6 +64,7 @@ func learnMembers(rows []row) *Columns {
 	var keys []string
 	var bodies [][]byte
 	var u Unwrapper
+	unusual := 0 // what was written is in a member of an unusual name
 	for i := range rows {
 		scalars(rows[i].b, func(key string, value []byte) {
 			col := byKey[key]
@@ -76,26 +77,15 @@ func learnMembers(rows []row) *Columns {
 		})
 	}
 	c := &Columns{}
-	missing := 0
 	for i := range rows {
 		e, ok := u.Unwrap(rows[i].b)
 		if !ok {
-			missing++
+			unusual++
 		}
 		bodies = append(bodies, slices.Clone(e.Text))
 	}
-	if missing > len(rows)/2 { // what was written is in a member of an unusual name: it is the one that varies most
-		most := 0
-		for _, key := range keys {
-			size := 0
-			for _, v := range byKey[key].values {
-				size += len(v)
-			}
-			if n := byKey[key].distinct(); size > most && n > len(rows)/8 && size >= 10*len(rows) && !clocks[key] {
-				c.text, most = key, size
-			}
-		}
-		if c.text == "" {
+	if unusual > len(rows)/2 {
+		if c.text = textMember(keys, byKey, len(rows)); c.text == "" {
 			return nil
 		}
 		for i, v := range byKey[c.text].values {
@@ -120,6 +110,21 @@ func learnMembers(rows []row) *Columns {
 		return nil
 	}
 	return c
+}
+
+// textMember is the member that varies most and says most: it holds what was written.
+func textMember(keys []string, members map[string]*column, rows int) (text string) {
+	most := 0
+	for _, key := range keys {
+		size := 0
+		for _, v := range members[key].values {
+			size += len(v)
+		}
+		if varied := members[key].distinct() > rows/8; varied && size > most && size >= 10*rows && !clocks[key] {
+			text, most = key, size
+		}
+	}
+	return text
 }
 
 // record reads who wrote what stands in a record.

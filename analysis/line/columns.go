@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // A collector of logs puts into each line who wrote it, each collector in its own way. Columns are what it puts there, learned from the lines
@@ -185,15 +184,44 @@ func understood(b []byte) int {
 // cut finds how many of the first n pieces, which all rows have, are the collector's: that many behind which most is understood, and
 // where this leaves a choice, those up to the last that tells who writes or when.
 func cut(rows []row, n int) *Columns {
-	raw, unknown := 0, 0
+	known := 0
 	for i := range rows {
-		raw += understood(rows[i].b)
-		if Parse(rows[i].b).Who == NoOne {
-			unknown++
+		if Parse(rows[i].b).Who != NoOne {
+			known++
 		}
 	}
-	gain, last := 0, 0
-	gains := make([]int, n+1)
+	gains, last := gainsOf(rows, n)
+	if last == 0 || known > len(rows)/2 {
+		return nil
+	}
+	c := &Columns{}
+	for end, pass := last, 0; ; pass++ { // what is written begins where the columns end, and shows which they are
+		c.learn(textColumns(rows, end), bodies(rows, end), gains[last] > len(rows)/strays)
+		if end = c.end(rows, last, gains); end == 0 || !c.tells() {
+			return nil
+		}
+		if pass == 0 {
+			continue
+		}
+		c.blanks = blanksAt(rows, end)
+		for k := range end - pad(rows, end) {
+			c.form = append(c.form, kindAt(rows, k))
+		}
+		return c
+	}
+}
+
+// tells says that the columns tell writers apart.
+func (c *Columns) tells() bool { return c.of[ofHost] >= 0 || c.of[ofTask] >= 0 || c.of[ofPid] >= 0 }
+
+// gainsOf is how much more is understood behind the first k pieces than at the beginning of the lines, for each k where a piece ends, and the
+// last k of those where that is most.
+func gainsOf(rows []row, n int) (gains []int, last int) {
+	raw := 0
+	for i := range rows {
+		raw += understood(rows[i].b)
+	}
+	gains = make([]int, n+1)
 	for k := 1; k <= n; k++ {
 		if kind := kindAt(rows, k-1); kind == wordPiece || kind == stampPiece {
 			gains[k] = -1
@@ -203,40 +231,17 @@ func cut(rows []row, n int) *Columns {
 		for i := range rows {
 			gains[k] += understood(rows[i].body(k-pad(rows, k), blanks))
 		}
-		if gains[k] -= raw; gains[k] >= gain {
-			gain, last = gains[k], k
+		if gains[k] -= raw; gains[k] >= gains[last] {
+			last = k
 		}
 	}
-	if last == 0 || unknown < len(rows)/2 {
-		return nil
-	}
-	sure := gain > len(rows)/strays
-	c := &Columns{}
-	end := 0
-	for _, n := range []int{last, 0} { // what is written begins where the columns end, and shows which they are
-		if n == 0 {
-			n = end
-		}
-		c.learn(textColumns(rows, n), bodies(rows, n), sure)
-		if end = c.end(rows, last, gains, gain); end == 0 {
-			return nil
-		}
-	}
-	told := c.of[ofHost] >= 0 || c.of[ofTask] >= 0 || c.of[ofPid] >= 0
-	if !told {
-		return nil
-	}
-	c.blanks = blanksAt(rows, end)
-	for k := range end - pad(rows, end) {
-		c.form = append(c.form, kindAt(rows, k))
-	}
-	return c
+	return gains, last
 }
 
 // end is behind how many pieces most is understood, the columns that tell something among them.
-func (c *Columns) end(rows []row, last int, gains []int, gain int) int {
+func (c *Columns) end(rows []row, last int, gains []int) int {
 	for k := slices.Max(c.of[:]) + 1; k <= last; k++ {
-		if k > 0 && gains[k] == gain {
+		if k > 0 && gains[k] == gains[last] {
 			return extend(rows, k, last, gains)
 		}
 	}
@@ -294,38 +299,10 @@ func blanksAt(rows []row, k int) int {
 			least = min(least, p.to-p.from)
 		}
 	}
+	if least == widest {
+		return 1 // nothing is written behind it
+	}
 	return least
-}
-
-// column is what the rows say at one place.
-type column struct {
-	at     int
-	values []string // one for each row
-	kind   byte
-}
-
-func textColumns(rows []row, n int) []column {
-	var out []column
-	for k := range n {
-		if kind := kindAt(rows, k); kind == wordPiece || kind == stampPiece {
-			c := column{at: k, kind: kind, values: make([]string, len(rows))}
-			for i := range rows {
-				if k < len(rows[i].pieces) {
-					c.values[i] = rows[i].value(k)
-				}
-			}
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-func bodies(rows []row, n int) [][]byte {
-	out := make([][]byte, len(rows))
-	for i := range rows {
-		out[i] = rows[i].body(n, widest)
-	}
-	return out
 }
 
 // learn finds out which columns say who writes. sure says that something besides the columns shows that a collector wrote the lines.
@@ -395,147 +372,4 @@ func base(col *column, least int, bodies [][]byte) int {
 		return off
 	}
 	return 0
-}
-
-// shape is a message without its numbers.
-func shape(b []byte) string {
-	out := make([]byte, 0, 64)
-	for _, ch := range b[:min(len(b), 64)] {
-		if isDigit(ch) {
-			ch = '0'
-			if n := len(out); n > 0 && out[n-1] == '0' {
-				continue
-			}
-		}
-		out = append(out, ch)
-	}
-	return string(out)
-}
-
-func (c *column) distinct() int {
-	seen := map[string]bool{}
-	for _, v := range c.values {
-		if v != "" {
-			seen[v] = true
-		}
-	}
-	return len(seen)
-}
-
-// alternates says that a column goes back and forth between several values: what mostly goes up counts, or tells the time.
-func (c *column) alternates() bool {
-	n, changes, ups, last := c.distinct(), 0, 0, ""
-	for _, v := range c.values {
-		if v != "" && v != last {
-			changes++
-			if len(v) > len(last) || len(v) == len(last) && v > last {
-				ups++
-			}
-			last = v
-		}
-	}
-	if n > len(c.values)/2 {
-		return !c.numeric() || ups*10 < changes*9
-	}
-	return n > 1 && changes > n
-}
-
-// independent says that of what is written more than once a good part is written under several values of the column. Names of loggers and
-// levels decide what is written.
-func (c *column) independent(shapes []string) bool {
-	under, several, often := map[string]string{}, map[string]bool{}, map[string]bool{}
-	for i, s := range shapes {
-		v, known := under[s]
-		if often[s] = often[s] || known; known && v != c.values[i] {
-			several[s] = true
-		}
-		under[s] = c.values[i]
-	}
-	return len(several) > 1 || 8*len(several) > len(often)
-}
-
-// numeric says that all values are numbers.
-func (c *column) numeric() bool {
-	return !slices.ContainsFunc(c.values, func(v string) bool { return v != "" && !digits([]byte(v)) })
-}
-
-// named says that all values are names with a number in them, or addresses.
-func (c *column) named() bool {
-	return !slices.ContainsFunc(c.values, func(v string) bool {
-		return v != "" && !ipv4([]byte(v)) && (!isLetter(v[0]) || !strings.ContainsAny(v, "0123456789") || key([]byte(v)))
-	})
-}
-
-// family says that the values are several names that begin alike and end with numbers, which do not only go up.
-func (c *column) family() bool {
-	stem, names, most, up := "", map[string]bool{}, -1, true
-	for _, v := range c.values {
-		if v == "" {
-			continue
-		}
-		name, _, _ := strings.Cut(v, ".")
-		s, number := ordinal(name)
-		n, err := strconv.Atoi(number)
-		if err != nil || s == "" || len(names) > 0 && s != stem {
-			return false
-		}
-		stem, names[v] = s, true
-		up = up && n >= most
-		most = max(most, n)
-	}
-	return len(names) > 1 && !up
-}
-
-func (c *column) bounds() (least, most int) {
-	least = 1 << 30
-	for _, v := range c.values {
-		if n, err := strconv.Atoi(v); err == nil {
-			least, most = min(least, n), max(most, n)
-		}
-	}
-	return least, most
-}
-
-// decides says that each value of c stands beside one value of the other.
-func (c *column) decides(other *column) bool {
-	with := map[string]string{}
-	for i, v := range c.values {
-		if o, known := with[v]; known && o != other.values[i] {
-			return false
-		}
-		with[v] = other.values[i]
-	}
-	return true
-}
-
-// ordinals are the numbers at the end of names that begin alike and are counted from 0, as those of replicas are; nil where they are not.
-func (c *column) ordinals() *column {
-	out := &column{at: c.at, kind: c.kind, values: make([]string, len(c.values))}
-	stem := ""
-	for i, v := range c.values {
-		if v == "" {
-			continue
-		}
-		s, n := ordinal(v)
-		if n == "" || stem != "" && s != stem {
-			return nil
-		}
-		stem, out.values[i] = s, n
-		if n[0] == '0' && n != "0" {
-			return nil // hosts are numbered with as many digits
-		}
-	}
-	if least, most := out.bounds(); least > 0 || most >= 2*out.distinct()+8 {
-		return nil
-	}
-	return out
-}
-
-// ordinal splits a name in front of the number at its end.
-func ordinal(name string) (stem, number string) {
-	n := len(name)
-	for n > 0 && isDigit(name[n-1]) {
-		n--
-	}
-	return name[:n], name[n:]
 }

@@ -75,7 +75,7 @@ func TestTheStoragesLogsStandBesideTheJobs(t *testing.T) {
 	}) {
 		t.Errorf("that an archive is cut is said: %q", with.Warnings)
 	}
-	call(t, "", "diagnose", "--full", "--ais-logs", ais, logs).want(t, 0, "Storage daemons", "is not proven", "target ais-prod-target-12")
+	call(t, "", "diagnose", "--full", "--ais-logs", ais, logs).want(t, 0, "Storage daemons", "nothing relates", "target ais-prod-target-12")
 	call(t, "", "diagnose", "--full", "--ais-logs", filepath.Join(dir, "nowhere"), logs).want(t, exitUnreadable, "the storage logs", "doesn't exist")
 }
 
