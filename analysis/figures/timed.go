@@ -17,7 +17,7 @@ import (
 
 // Times draws how long ranks took, beside each other and part by part, where lines, tables or traces tell.
 func Times(r *incident.Report, f *resolve.Facts) {
-	t := timed{f: f, set: picture.Set{}, loops: map[loop]own{}}
+	t := timed{f: f, set: picture.Set{}, loops: map[loop]own{}, nodes: map[string]string{}}
 	for _, c := range f.Courses {
 		o := own{Course: c, who: t.who(c.Rank, c.File)}
 		if k := (loop{c.File, c.Loop}); t.loops[k].Course == nil || len(c.Points) > len(t.loops[k].Points) {
@@ -49,6 +49,7 @@ type timed struct {
 	set     picture.Set
 	loops   map[loop]own // the longest course of each
 	reports []picture.Report
+	nodes   map[string]string // of files
 }
 
 type loop struct {
@@ -66,7 +67,12 @@ type own struct {
 // who is the writer of a file, or the rank that it speaks of.
 func (t *timed) who(rank int, file string) picture.Who {
 	if rank == resolve.NoRank {
-		return picture.Who{Rank: picture.Unknown, Node: t.f.NodeOfFile(file), File: file}
+		node, known := t.nodes[file]
+		if !known { // finding out costs more the more nodes there are
+			node = t.f.NodeOfFile(file)
+			t.nodes[file] = node
+		}
+		return picture.Who{Rank: picture.Unknown, Node: node, File: file}
 	}
 	return picture.Who{Rank: rank, Node: t.f.RankNode(rank), File: file}
 }

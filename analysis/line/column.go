@@ -13,6 +13,14 @@ type column struct {
 	kind   byte
 }
 
+// mayTell says that a column may say who writes.
+func (c column) mayTell() bool {
+	if c.kind != wordPiece {
+		return false
+	}
+	return c.numeric() || c.named()
+}
+
 func textColumns(rows []row, n int) []column {
 	var out []column
 	for k := range n {

@@ -108,15 +108,34 @@ func LearnColumns(head [][]byte, others func() [][]byte) *Columns {
 	if len(rows) < leastRows {
 		return nil
 	}
-	if some, n := alike(slices.Clone(rows)); !recorded(rows) && !slices.ContainsFunc(some[0].pieces[:min(n, len(some[0].pieces))], func(p piece) bool { return p.kind == wordPiece }) {
+	if !recorded(rows) && !promising(rows) {
 		return nil
 	}
 	rows = rowsOf(rows, others())
 	if recorded(rows) {
 		return learnMembers(rows)
 	}
+	if !promising(rows) {
+		return nil
+	}
 	rows, n := alike(rows)
 	return cut(rows, n)
+}
+
+// promising says that the lines begin alike with a word or a number, and that nothing that is known says who wrote them. Finding out costs
+// little, and most files are none that a collector wrote.
+func promising(rows []row) bool {
+	some, n := alike(slices.Clone(rows))
+	if !slices.ContainsFunc(textColumns(some, n), column.mayTell) {
+		return false
+	}
+	known := 0
+	for i := range rows {
+		if Parse(rows[i].b).Who != NoOne {
+			known++
+		}
+	}
+	return known <= len(rows)/2
 }
 
 func rowsOf(rows []row, lines [][]byte) []row {
@@ -184,14 +203,8 @@ func understood(b []byte) int {
 // cut finds how many of the first n pieces, which all rows have, are the collector's: that many behind which most is understood, and
 // where this leaves a choice, those up to the last that tells who writes or when.
 func cut(rows []row, n int) *Columns {
-	known := 0
-	for i := range rows {
-		if Parse(rows[i].b).Who != NoOne {
-			known++
-		}
-	}
 	gains, last := gainsOf(rows, n)
-	if last == 0 || known > len(rows)/2 {
+	if last == 0 {
 		return nil
 	}
 	c := &Columns{}

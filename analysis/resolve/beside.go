@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -94,21 +95,19 @@ func (f *Facts) NodeNamer() func(text string) string {
 
 // jobNodes are the nodes that the job is known to have run on.
 func (f *Facts) jobNodes() []string {
-	var out []string
+	nodes := map[string]bool{} // many ranks are on one
 	for _, n := range f.Coverage.NodesExpected {
-		out = append(out, ShortHost(n))
+		nodes[ShortHost(n)] = true
 	}
-	out = append(out, f.Coverage.NodesSeen...)
+	for _, n := range f.Coverage.NodesSeen {
+		nodes[n] = true
+	}
 	for _, r := range f.byRank {
-		if r.Node != "" {
-			out = append(out, r.Node)
-		}
+		nodes[r.Node] = true
 	}
 	for _, n := range f.ident.rankNode { // of ranks that write in no log, too
-		if n != "" {
-			out = append(out, n)
-		}
+		nodes[n] = true
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	delete(nodes, "")
+	return slices.Sorted(maps.Keys(nodes))
 }
