@@ -45,6 +45,9 @@ func (f *Facts) besideNode(file, host string) (node string, ours bool) {
 
 // NodeOfFile is the node of this job for which a file beside the logs is named, "" where it is none.
 func (f *Facts) NodeOfFile(file string) string {
+	if node := f.ident.fileNode[file]; node != "" {
+		return node // that of a log of the job
+	}
 	node, _ := f.besideNode(file, "")
 	return node
 }
