@@ -35,6 +35,7 @@ Examples:
   bot eval --against ../frozen --sample                             run them again: what changed?
   bot eval --blind corpus/ --simulated 200     as if the lines that verdicts rest on were unknown
   bot eval --drift                             with those lines reworded, over 200 simulated incidents
+  bot eval --collected                         with all logs in one, as a collector nobody has seen writes it
 
 --freeze also takes folders of raw captures, which have no case.json. It copies the logs of all cases; keep the copies as private as the originals.
 bench/freeze.sh freezes everything, including the tables in the engine's tests.
