@@ -390,7 +390,7 @@ func plural(n int, one, many string) string {
 // Words say the relation for people.
 func (c *Clock) Words() string {
 	if !c.Known() {
-		return "nothing relates the daemons' clocks to the job's; the zone of its logs would (--job-zone)"
+		return "nothing relates the daemons' clocks to the job's (--job-zone would)"
 	}
 	how := "the daemons' clocks match the job's"
 	if c.Shift != 0 {
