@@ -293,7 +293,7 @@ func (r *record) text(m member) {
 		r.captured = append(r.captured, m)
 	case top && string(r.key) == "line":
 		r.loki = m
-	case top && otherText[string(r.key)]:
+	case top && otherText[string(r.key)] && string(r.key) != r.own:
 		r.foreign = true
 	case holds && len(text) > 0:
 		r.logged = append(r.logged, m)
