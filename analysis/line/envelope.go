@@ -25,7 +25,7 @@ type Envelope struct {
 	At   []int32
 	// Stamp is when, by the runtime's clock or the logger's, and By who wrote it, by the collector's columns.
 	Stamp Stamp
-	By    *Who // nil where they do not say; it is valid until the next call
+	By    *Who // nil where they do not say
 	// Partial says that the runtime cut a long line here; Errors, that the stream is that of errors.
 	Partial, Errors bool
 	// Whole says that the text is a message of a logger: nothing of it stands on the next line.
@@ -45,7 +45,7 @@ type Unwrapper struct {
 	// Columns are what a collector puts into the lines; nil where none does.
 	Columns *Columns
 	names   Names
-	by      Who
+	writers map[Who]*Who // by the columns
 
 	text [2][]byte
 	at   [2][]int32
@@ -58,6 +58,8 @@ const (
 	maxDepth = 3
 	// maxMembers bounds what is read of one record.
 	maxMembers = 256
+	// mostWriters bounds those that are remembered: the ranks of a large job, and no more of what hostile lines make up.
+	mostWriters = 1 << 15
 	// runtimeLine is where Docker, containerd and CRI-O cut lines.
 	runtimeLine = 16 << 10
 )
@@ -98,9 +100,7 @@ func (u *Unwrapper) Unwrap(raw []byte) (Envelope, bool) {
 	}
 	if c.form == nil {
 		e, ok := u.known(raw)
-		if u.by = c.record(raw, &u.names); u.by != NoOne {
-			e.By = &u.by
-		}
+		e.By = u.whose(c.record(raw, &u.names))
 		return e, ok
 	}
 	n, by, when, ok := c.take(raw, &u.names)
@@ -118,10 +118,24 @@ func (u *Unwrapper) Unwrap(raw []byte) (Envelope, bool) {
 	if e.Stamp.Kind == NoStamp {
 		e.Stamp = when
 	}
-	if u.by = by; by != NoOne {
-		e.By = &u.by
-	}
+	e.By = u.whose(by)
 	return e, true
+}
+
+// whose is one and the same pointer for each writer, nil for nobody.
+func (u *Unwrapper) whose(by Who) *Who {
+	if by == NoOne {
+		return nil
+	}
+	w := u.writers[by]
+	if w == nil {
+		w = &by
+		if u.writers == nil || len(u.writers) == mostWriters {
+			u.writers = map[Who]*Who{}
+		}
+		u.writers[by] = w
+	}
+	return w
 }
 
 // known takes off envelopes that need not be learned.

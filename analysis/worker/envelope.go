@@ -32,7 +32,7 @@ func (r *reader) enveloped(p *phys) bool {
 	}
 	e, ok := r.envelopes.Unwrap(bytes.TrimSuffix(p.raw, []byte("\r")))
 	if !ok {
-		p.stamp, p.by = e.Stamp, r.writtenBy(&e)
+		p.stamp, p.by = e.Stamp, e.By
 		return false
 	}
 	r.release()
@@ -44,7 +44,7 @@ func (r *reader) enveloped(p *phys) bool {
 	switch {
 	case h == nil && e.Partial:
 		room := &r.joins
-		h = &part{phys: phys{no: p.no, off: p.off, stamp: e.Stamp, by: r.writtenBy(&e), raw: room.raw[:0], at: room.at[:0], starts: room.starts[:0]}, errors: e.Errors}
+		h = &part{phys: phys{no: p.no, off: p.off, stamp: e.Stamp, by: e.By, raw: room.raw[:0], at: room.at[:0], starts: room.starts[:0]}, errors: e.Errors}
 		r.part = h
 	case h == nil:
 		r.logged(p, &e)
@@ -63,15 +63,6 @@ func (r *reader) enveloped(p *phys) bool {
 		r.parted()
 	}
 	return true
-}
-
-// writtenBy is who wrote what an envelope holds; nil where it does not say.
-func (r *reader) writtenBy(e *line.Envelope) *line.Who {
-	if e.By == nil {
-		return nil
-	}
-	r.collected = *e.By
-	return &r.collected
 }
 
 // parted reads the parts of a line that are here: the next one is missing, or they are all.
@@ -95,7 +86,7 @@ func (r *reader) logged(p *phys, e *line.Envelope) {
 	if len(p.before) > 0 && e.Stamp.Kind == line.NoStamp {
 		r.passed(p.before, p.off-int64(len(p.before)), p.no-int64(bytes.Count(p.before, []byte{'\n'})), 0)
 	}
-	q := phys{no: p.no, off: p.off, stamp: e.Stamp, by: r.writtenBy(e), passed: p.passed, all: true}
+	q := phys{no: p.no, off: p.off, stamp: e.Stamp, by: e.By, passed: p.passed, all: true}
 	for from := 0; ; {
 		n := bytes.IndexByte(e.Text[from:], '\n')
 		to := from + n

@@ -86,7 +86,6 @@ type reader struct {
 	passing    line.Unwrapper // of lines that are only counted
 	at         io.ReaderAt    // the file, where any part of it can be read,
 	size       int64          // and its size
-	collected  line.Who       // who wrote the line at hand, by a collector's columns
 
 	// Scratch space, to spare the allocator the many records.
 	plain   []byte // text without ANSI codes
