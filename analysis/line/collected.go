@@ -3,7 +3,7 @@ package line
 import (
 	"bytes"
 	"slices"
-	"strconv"
+	"strings"
 )
 
 // take reads what the collector put before a line: how long it is, who wrote the line, and when by the collector's clock.
@@ -27,13 +27,20 @@ func (c *Columns) take(b []byte, names *Names) (n int, by Who, when Stamp, ok bo
 	return i + min(c.blanks, spaces(b, i)-i), by, when, true
 }
 
+// mostDigits is how long a number of a task or a process may be.
+const mostDigits = 9
+
 // say enters what the column k says.
 func (c *Columns) say(k int, value []byte, by *Who, when *Stamp, names *Names) {
 	for role, at := range c.of {
 		if at != k {
 			continue
 		}
-		n, err := strconv.Atoi(string(value))
+		if role == ofTask {
+			_, end := ordinal(string(value)) // of a name, or all of a number
+			value = value[len(value)-len(end):]
+		}
+		n, end := number(value, 0, mostDigits)
 		switch {
 		case role == ofHost:
 			by.Host = names.of(value)
@@ -42,12 +49,7 @@ func (c *Columns) say(k int, value []byte, by *Who, when *Stamp, names *Names) {
 				s.Emitter = Collector
 				*when = s
 			}
-		case role == ofTask && err != nil:
-			_, end := ordinal(string(value))
-			if n, err := strconv.Atoi(end); err == nil {
-				by.Task = n - c.base
-			}
-		case err != nil:
+		case end == 0 || end < len(value): // what the head of the file promised is not there
 		case role == ofTask:
 			by.Task = n - c.base
 		case role == ofLocal:
@@ -106,21 +108,24 @@ func learnMembers(rows []row) *Columns {
 		columns = append(columns, *col)
 	}
 	c.learn(columns, bodies, true)
-	if slices.Max(c.of[:]) < 0 && c.text == "" {
+	if !c.tells() { // then nothing is gained, and records that a run writes of itself stay as they are
 		return nil
 	}
 	return c
 }
 
-// textMember is the member that varies most and says most: it holds what was written.
+// textMember is the member that varies most and says most, in words: it holds what was written.
 func textMember(keys []string, members map[string]*column, rows int) (text string) {
 	most := 0
 	for _, key := range keys {
-		size := 0
+		size, worded := 0, 0
 		for _, v := range members[key].values {
 			size += len(v)
+			if _, n := ParseStamp([]byte(v)); n == 0 && strings.Contains(v, " ") {
+				worded++
+			}
 		}
-		if varied := members[key].distinct() > rows/8; varied && size > most && size >= 10*rows && !clocks[key] {
+		if words := worded > rows/3; words && size > most && members[key].distinct() > rows/8 {
 			text, most = key, size
 		}
 	}

@@ -374,7 +374,10 @@ func base(col *column, least int, bodies [][]byte) int {
 	off, known := 0, false
 	for i, b := range bodies {
 		if p := Parse(b); p.Who.Global != Unknown {
-			n, _ := strconv.Atoi(col.values[i])
+			n, err := strconv.Atoi(col.values[i])
+			if err != nil {
+				continue
+			}
 			if known && n-p.Who.Global != off {
 				return 0
 			}

@@ -76,10 +76,13 @@ func TestWhatTheProgramsPrintIsNoColumn(t *testing.T) {
 		"loggers": times(60, func(i int) string {
 			return []string{"data1: reading shard 4", "model2: built in 3 s", "loop3: step 4 done"}[i%3]
 		}),
-		"levels":       times(60, func(i int) string { return []string{"INFO: ready", "WARN: slow", "ERROR: late"}[i%3] }),
-		"ranks":        said(func(_ string, i int, s string) string { return fmt.Sprintf("[rank%d]: %s", i, s) }),
-		"srun":         said(func(_ string, i int, s string) string { return fmt.Sprintf("%d: %s", i, s) }),
-		"records":      times(60, func(i int) string { return fmt.Sprintf(`{"step":%d,"loss":2.5}`, i) }),
+		"levels":  times(60, func(i int) string { return []string{"INFO: ready", "WARN: slow", "ERROR: late"}[i%3] }),
+		"ranks":   said(func(_ string, i int, s string) string { return fmt.Sprintf("[rank%d]: %s", i, s) }),
+		"srun":    said(func(_ string, i int, s string) string { return fmt.Sprintf("%d: %s", i, s) }),
+		"records": times(60, func(i int) string { return fmt.Sprintf(`{"step":%d,"loss":2.5}`, i) }),
+		"records of a run": times(60, func(i int) string {
+			return fmt.Sprintf(`{"when":"2026-03-02 10:00:%02d","train/step":%d,"train/loss":2.512345678%d,"host":"gx7"}`, i, i, i)
+		}),
 		"a single one": times(60, func(i int) string { return fmt.Sprintf("gx7 | line %d of it", i) }),
 	} {
 		t.Run(name, func(t *testing.T) {
