@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -147,67 +146,6 @@ func (t *Tried) run(ctx context.Context, dir string, opts Options) error {
 	}
 	t.judge(&c, today, then, again.Sources, key)
 	return nil
-}
-
-// collect runs a simulated case twice with all its processes in one log: behind srun's labels, and as another collector has them.
-func (t *Tried) collect(ctx context.Context, c *caseFile, opts Options, temp string) error {
-	if c.Spec == nil {
-		return nil
-	}
-	inc, err := merged(*c.Spec)
-	if err != nil {
-		return fmt.Errorf("playing a case again: %w", err)
-	}
-	c.Truth = &inc.Truth
-	r := rand.New(rand.NewPCG(seedOf(t.ID), 2))
-	k := madeUp(r)
-	if n := len(opts.Collectors); n > 0 {
-		k = opts.Collectors[r.IntN(n)]
-	}
-	again := *inc
-	again.Files, t.Tried = k.recollect(inc)
-	t.Out = []string{k.Template}
-	if !t.Tried {
-		return nil
-	}
-	var reports [2]*incident.Report
-	for i, inc := range []*simulate.Incident{inc, &again} {
-		dir := filepath.Join(temp, fmt.Sprint(i))
-		if err := simulate.Write(dir, inc); err != nil {
-			return err
-		}
-		_, in, err := load(filepath.Join(dir, inc.ID), func() (string, error) { return temp, nil })
-		if err != nil {
-			return err
-		}
-		if reports[i], err = protected(ctx, in, opts.engine()); err != nil {
-			return err
-		}
-	}
-	today, then := reports[0], reports[1]
-	right, judged := rightOf(c, today)
-	t.Today = judged && right
-	t.Confident = t.Today && today.Verdict.Confidence >= Sure
-	key := keyLines(today)
-	for i := range key {
-		t.Key = append(t.Key, fmt.Sprintf("%s:%d %s", key[i].File, key[i].Line, key[i].Text))
-		key[i].Text = label.ReplaceAllString(key[i].Text, "")
-	}
-	t.judge(c, today, then, nil, key)
-	if t.Today && len(today.Verdict.Root.Ranks)+len(today.Verdict.Root.Nodes) > 0 {
-		ok := samePlace(&today.Verdict, &then.Verdict, k.tellsProcess())
-		t.Placed = &ok
-	}
-	return nil
-}
-
-// samePlace says that the ranks are named again, or, where none are or nobody tells the processes of a node apart, the nodes. A collector may
-// give a node the name of its container.
-func samePlace(today, then *incident.Verdict, processes bool) bool {
-	if len(today.Root.Ranks) > 0 && (processes || len(then.Root.Ranks) > 0) {
-		return slices.Equal(today.Root.Ranks, then.Root.Ranks)
-	}
-	return len(then.Root.Nodes) == len(today.Root.Nodes)
 }
 
 // judge compares what was said with what is right; where no truth is established, with what is said today.

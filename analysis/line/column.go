@@ -110,7 +110,11 @@ func (c *column) numeric() bool {
 // named says that all values are names with a number in them, or addresses.
 func (c *column) named() bool {
 	return !slices.ContainsFunc(c.values, func(v string) bool {
-		return v != "" && !ipv4([]byte(v)) && (!isLetter(v[0]) || !strings.ContainsAny(v, "0123456789") || key([]byte(v)))
+		if v == "" || ipv4([]byte(v)) {
+			return false
+		}
+		numbered := isLetter(v[0]) && strings.ContainsAny(v, "0123456789")
+		return !numbered || key([]byte(v))
 	})
 }
 

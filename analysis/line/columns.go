@@ -62,7 +62,7 @@ func pieceAt(b []byte, i int) piece {
 			return piece{stampPiece, i, i + n}
 		}
 		e := i + 1
-		for e < len(b) && (isAlnum(b[e]) || bytes.IndexByte([]byte("-._"), b[e]) >= 0 && isAlnum(at(b, e+1))) {
+		for e < len(b) && (isAlnum(b[e]) || joins(b[e]) && isAlnum(at(b, e+1))) {
 			e++
 		}
 		return piece{wordPiece, i, e}
@@ -70,6 +70,9 @@ func pieceAt(b []byte, i int) piece {
 		return piece{c, i, i + 1}
 	}
 }
+
+// joins says that a mark between letters or digits belongs to their word.
+func joins(c byte) bool { return c == '-' || c == '.' || c == '_' }
 
 // row is a line of the head, taken apart.
 type row struct {

@@ -171,8 +171,12 @@ func (r *reader) idle(l *scan.Line) bool {
 
 // alone reports whether the next line is read by itself: nothing above it waits for more, and no column cuts it.
 func (r *reader) alone() bool {
-	return r.width == 0 && r.margin == nil && r.envelopes.Columns == nil && r.held == nil && r.part == nil
+	waits := r.held != nil || r.part != nil
+	return !waits && r.width == 0 && r.bare()
 }
+
+// bare reports whether nothing stands before the lines that their programs did not write there.
+func (r *reader) bare() bool { return r.margin == nil && r.envelopes.Columns == nil }
 
 // look reads a line, unless the head of the file is still being kept.
 func (r *reader) look(l *scan.Line) (more int) {
