@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"faultline/simulate"
@@ -29,5 +30,21 @@ func TestOnlyOneNodeReports(t *testing.T) {
 		if got := Run(read(t, files, nil, 0)).Verdict.Root.Only; got != c.only {
 			t.Errorf("%s: only %q, want %q", c.name, got, c.only)
 		}
+	}
+}
+
+// Alike errors are kept once; the nodes that report them are all of those that print them.
+func TestOneErrorThatStandsForAlikeOnesIsNotOneNodes(t *testing.T) {
+	var b strings.Builder
+	for range 6 {
+		for _, l := range []string{"loading", "building the model", "Traceback (most recent call last):", `  File "t.py", line 3, in main`, "ValueError: bad", "step 1 loss 2.5"} {
+			for i := range 4 {
+				fmt.Fprintf(&b, "<gx%d>.%d :: %s\n", i/2, i, l)
+			}
+		}
+	}
+	v := Run(read(t, []simulate.File{{Name: "all.log", Data: []byte(b.String())}}, nil, 0)).Verdict
+	if v.Mechanism != "exception" || v.Root.Only != "" {
+		t.Errorf("%s, only %q", v.Mechanism, v.Root.Only)
 	}
 }

@@ -287,27 +287,40 @@ func (b *builder) confined(top *mechanism.Proposal) string {
 	if placed || outside || top.Class != mechanism.Local || len(f.Coverage.NodesSeen) < 2 {
 		return ""
 	}
-	nodes, signs := map[string]bool{}, map[knowledge.ID]bool{}
-	for _, fl := range top.Failures {
-		if fl.Role == knowledge.CauseRole && !fl.Says(knowledge.AwaitsPeers) {
-			nodes[fl.Node], signs[fl.Sign] = true, true
-		}
-	}
-	delete(signs, "")
-	for i := range f.Obs.Signs {
-		if x := &f.Obs.Signs[i]; signs[x.ID] {
-			nodes[f.NodeOf(x.At)] = true
-		}
-	}
-	for i := range f.Obs.Exceptions {
-		if x := &f.Obs.Exceptions[i]; slices.ContainsFunc(x.Signs, func(id knowledge.ID) bool { return signs[id] }) {
-			nodes[f.NodeOf(x.At)] = true
-		}
-	}
+	nodes := b.reporting(top)
 	if len(nodes) != 1 {
 		return ""
 	}
 	return slices.Collect(maps.Keys(nodes))[0]
+}
+
+// reporting are the nodes whose lines say what a verdict rests on, "" among them where that is not known of one. A failure may stand for alike
+// ones of other nodes.
+func (b *builder) reporting(top *mechanism.Proposal) map[string]bool {
+	type words struct{ exception, message string }
+	nodes, signs, said := map[string]bool{}, map[knowledge.ID]bool{}, map[words]bool{}
+	for _, fl := range top.Failures {
+		if fl.Role != knowledge.CauseRole || fl.Says(knowledge.AwaitsPeers) {
+			continue
+		}
+		if nodes[fl.Node], signs[fl.Sign] = true, true; fl.Exc != nil {
+			said[words{fl.Exc.Type, fl.Exc.Message}] = true
+		}
+	}
+	delete(signs, "")
+	same := func(id knowledge.ID) bool { return signs[id] }
+	f := b.s.Facts
+	for i := range f.Obs.Signs {
+		if x := &f.Obs.Signs[i]; same(x.ID) {
+			nodes[f.NodeOf(x.At)] = true
+		}
+	}
+	for i := range f.Obs.Exceptions {
+		if x := &f.Obs.Exceptions[i]; said[words{x.Type, x.Message}] || slices.ContainsFunc(x.Signs, same) {
+			nodes[f.NodeOf(x.At)] = true
+		}
+	}
+	return nodes
 }
 
 // noRank takes back the ranks that were to blame; the nodes stay.
